@@ -15,7 +15,7 @@ import pytest
 
 from hybridal import client
 from hybridal.app.api_tokens import make_token
-from hybridal.app.labelling.text_search import MOST_COUNTED
+from hybridal.app.labelling.text_search import MAX_COUNTED
 from hybridal.app.labelling.texts import add
 from hybridal.app.people import User
 from hybridal.client import Project, RequestError, Text
@@ -37,8 +37,8 @@ def opened(app: Served, role: str = "owner") -> Project:
 
 def test_all_texts_that_are_found_come_also_where_they_are_too_many_to_be_counted(app: Served) -> None:
     with app.project.sessions.begin() as session:
-        add(session, [(f"m{at}", f"one of many {at}", None) for at in range(MOST_COUNTED + 60)])
-    assert [text.id for text in opened(app).texts("many")] == [f"m{at}" for at in range(MOST_COUNTED + 60)]
+        add(session, [(f"m{at}", f"one of many {at}", None) for at in range(MAX_COUNTED + 60)])
+    assert [text.id for text in opened(app).texts("many")] == [f"m{at}" for at in range(MAX_COUNTED + 60)]
 
 
 def test_texts_come_in_are_labelled_and_go_out(app: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

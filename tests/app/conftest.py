@@ -7,7 +7,7 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import create_engine, text
 
-from hybridal.app.people import _nobodys
+from hybridal.app.people import _unused_hash
 from hybridal.app.project import Project
 
 from . import postgres
@@ -54,6 +54,6 @@ def project(tmp_path: Path) -> Iterator[Project]:
 def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Hashing is slow on purpose; that it is argon2 is tested in `test_people`."""
     monkeypatch.setattr("hybridal.app.people._hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-    _nobodys.cache_clear()
+    _unused_hash.cache_clear()
     yield
-    _nobodys.cache_clear()
+    _unused_hash.cache_clear()

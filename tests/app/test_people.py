@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybridal.app.people import draw_token, hash_password, password_fits, token_digest
+from hybridal.app.people import draw_token, hash_password, token_digest, verify_password
 from hybridal.errors import UserError
 
 
@@ -18,13 +18,13 @@ def test_only_the_password_fits_and_it_is_not_kept() -> None:
     assert kept.startswith("$argon2id$")
     assert "correct" not in kept
     assert kept != hash_password("correct horse")
-    assert password_fits("correct horse", kept)
-    assert not password_fits("correct horsf", kept)
+    assert verify_password("correct horse", kept)
+    assert not verify_password("correct horsf", kept)
 
 
 def test_who_has_no_password_cannot_come_in_with_any() -> None:
     for prediction in ("", "nobody's password", "None"):
-        assert not password_fits(prediction, None)
+        assert not verify_password(prediction, None)
 
 
 @pytest.mark.parametrize("password", ["", "short", "x" * 201])

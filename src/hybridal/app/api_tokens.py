@@ -1,4 +1,4 @@
-"""Tokens with which programs of a person come in: made, shown once, and withdrawn."""
+"""Access tokens for programs of a person: created, shown once, and withdrawn."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hybridal.app.app_errors import ConflictError, ForbiddenError, MissingError
 from hybridal.app.db.schema import AccessToken, Person, now
 from hybridal.app.people import User, checked_name, draw_token, may, token_digest, with_article
 
-PREFIX = "hybridal_"  # tells whoever finds one, also a program that looks for secrets, what it is
+PREFIX = "hybridal_"  # lets secret scanners recognise a leaked token
 MOST_TOKENS = 50
 SECONDS_BETWEEN_USES = 60.0
 
 
 def make_token(session: Session, user: User, name: str, role: str) -> tuple[AccessToken, str]:
-    """A new token of somebody, and the secret itself, which is told only now."""
+    """Create a token; return it with its secret, which is not stored."""
     if not may(user.role, role):
         raise ForbiddenError(f"You are {with_article(user.role)} here; your token cannot be {with_article(role)}'s.")
     mine = select(func.count()).where(AccessToken.person_number == user.person.number)
@@ -33,7 +33,7 @@ def make_token(session: Session, user: User, name: str, role: str) -> tuple[Acce
 
 
 def list_tokens(session: Session, user: User) -> Sequence[Row[AccessToken, str]]:
-    """Somebody's tokens with the name of their person, newest first; an owner's list is everybody's."""
+    """List a person's tokens with their name, newest first; an owner sees those of all people."""
     found = select(AccessToken, Person.name).join(Person, Person.number == AccessToken.person_number)
     if not may(user.role, "owner"):
         found = found.where(AccessToken.person_number == user.person.number)
@@ -41,7 +41,7 @@ def list_tokens(session: Session, user: User) -> Sequence[Row[AccessToken, str]]
 
 
 def withdraw_token(session: Session, user: User, number: int) -> None:
-    """From now on it lets nobody in; an owner may withdraw everybody's."""
+    """Delete a token; an owner may delete those of all people."""
     found = session.get(AccessToken, number)
     if found is None or not (found.person_number == user.person.number or may(user.role, "owner")):
         raise MissingError(f"You have no token number {number}.")
@@ -49,7 +49,7 @@ def withdraw_token(session: Session, user: User, number: int) -> None:
 
 
 def find_token(session: Session, secret: str) -> tuple[User, bool] | None:
-    """Whose program shows this token, if it may still come in; and whether its use is to be noted."""
+    """Find the user of a token, and whether its use has to be noted; None if it is not valid."""
     found = session.execute(
         select(Person, AccessToken)
         .join(AccessToken, AccessToken.person_number == Person.number)
@@ -63,5 +63,5 @@ def find_token(session: Session, secret: str) -> tuple[User, bool] | None:
 
 
 def note_use(session: Session, secret: str) -> None:
-    """Writes down that it was used now."""
+    """Store the time of a token's use."""
     session.execute(update(AccessToken).where(AccessToken.digest == token_digest(secret)).values(used=now()))

@@ -6,42 +6,42 @@ from hybridal.errors import UserError
 
 
 class MissingError(UserError):
-    """It names something that does not exist."""
+    """The request names something that does not exist."""
 
     status = 404
 
 
 class GoneError(MissingError):
-    """It names something that was deleted: asking again is of no use."""
+    """The request names something that was deleted; repeating it is useless."""
 
     status = 410
 
 
 class ConflictError(UserError):
-    """It contradicts what is there already."""
+    """The request conflicts with the current state."""
 
     status = 409
 
 
 class SignInError(UserError):
-    """Nobody is signed in."""
+    """The request needs a signed-in user."""
 
     status = 401
 
 
 class ForbiddenError(UserError):
-    """Somebody is signed in who may not do this."""
+    """The signed-in user may not do this."""
 
     status = 403
 
 
 class TooLargeError(UserError):
-    """A file or an answer is larger than what is taken."""
+    """A file or a request is larger than the limit."""
 
     status = 413
 
 
 class TooOftenError(UserError):
-    """Asked too often in too short a time."""
+    """Too many requests in a short time."""
 
     status = 429

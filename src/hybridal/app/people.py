@@ -20,12 +20,12 @@ from hybridal.errors import UserError
 
 
 def draw_token() -> str:
-    """A secret that nobody can guess."""
+    """Draw an unguessable secret."""
     return token_urlsafe(32)
 
 
 def token_digest(token: str) -> str:
-    """What is kept of it.
+    """Hash a token for storage.
 
     >>> len(token_digest("secret"))
     64
@@ -39,40 +39,40 @@ _hasher = PasswordHasher()
 
 
 def check_password(password: str) -> None:
-    """Refuses one that is too short or too long."""
+    """Refuse a password that is too short or too long."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise UserError(f"A password needs {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters.")
 
 
 def hash_password(password: str) -> str:
-    """What is kept of a password that is long enough."""
+    """Check a password and hash it for storage."""
     check_password(password)
     return _hasher.hash(password)
 
 
-def password_fits(password: str, kept: str | None) -> bool:
-    """Whether it is the password; as slow for somebody who has none, or does not exist, so that nobody can tell."""
+def verify_password(password: str, hashed: str | None) -> bool:
+    """Compare a password with a hash. It takes as long without a hash, so that timing reveals no account."""
     try:
-        return _hasher.verify(kept or _nobodys(), password) and kept is not None
+        return _hasher.verify(hashed or _unused_hash(), password) and hashed is not None
     except VerificationError:
         return False
 
 
 @cache
-def _nobodys() -> str:
-    return _hasher.hash("nobody's password")
+def _unused_hash() -> str:
+    return _hasher.hash("not a password")
 
 
 ROLES = ("annotator", "reviewer", "owner")
-"""Each may do what those before it may."""
+"""Each role may do what those before it may."""
 
-CREATOR = "me"  # until they are called otherwise
+CREATOR = "me"  # the owner's first name in a project
 FILE_ANNOTATOR = "(file)"
 LONGEST_NAME = 80
 
 
 def may(role: str, needed: str) -> bool:
-    """Whether somebody of this role may do what another may.
+    """Whether a role includes the rights of another.
 
     >>> may("reviewer", "annotator"), may("reviewer", "owner")
     (True, False)
@@ -81,7 +81,7 @@ def may(role: str, needed: str) -> bool:
 
 
 def with_article(role: str) -> str:
-    """The role in a sentence.
+    """Put the article before a role.
 
     >>> with_article("owner"), with_article("reviewer")
     ('an owner', 'a reviewer')
@@ -90,12 +90,12 @@ def with_article(role: str) -> str:
 
 
 def file_annotator(session: Session) -> Person:
-    """Whose answers the labels are that came with the texts."""
+    """Return the annotator of the labels that came with the texts."""
     return machine_annotator(session, FILE_ANNOTATOR, "file")
 
 
 def machine_annotator(session: Session, name: str, kind: str) -> Person:
-    """An annotator that is no person, made when it first answers."""
+    """Return an annotator that is not a person; it is added on first use."""
     found = session.scalar(select(Person).where(Person.name == name))
     if found is None:
         found = Person(name=name, kind=kind)
@@ -105,12 +105,12 @@ def machine_annotator(session: Session, name: str, kind: str) -> Person:
 
 
 def project_owner(session: Session) -> Person:
-    """Who began the project, and stays its owner."""
+    """Return the person who created the project; they always stay an owner."""
     return session.scalars(select(Person).where(Person.kind == "person").order_by(Person.number).limit(1)).one()
 
 
 def add_person(session: Session, name: str, role: str, password: str | None = None) -> Person:
-    """A new person; `password` is hashed already."""
+    """Add a person; `password` is the hash."""
     name = checked_name(name)
     _check_free(session, name)
     person = Person(name=name, role=role, password=password)
@@ -122,7 +122,7 @@ def add_person(session: Session, name: str, role: str, password: str | None = No
 def change_person(
     session: Session, number: int, *, name: str | None = None, role: str | None = None, active: bool | None = None
 ) -> Person:
-    """Another name or role for a person, or an end to their coming in; what they answered stays."""
+    """Rename a person, change their role, or deactivate them; their annotations stay."""
     person = session.get(Person, number)
     if person is None:
         raise MissingError(f"There is no person number {number}.")
@@ -138,9 +138,9 @@ def change_person(
 
 
 def change_password(session: Session, number: int, password: str, keep: str | None = None) -> Person:
-    """Another password, hashed already; it signs out every browser but the one whose login is to be kept.
+    """Set a password hash, and sign out every browser except the login `keep`.
 
-    Without such a login it is a reset: nobody knows who else came in, so their programs' tokens end, too.
+    Without `keep` it is a reset, which also removes the person's access tokens, since anyone might have had them.
     """
     person = session.get(Person, number)
     if person is None or person.kind != "person":
@@ -160,7 +160,7 @@ def _check_free(session: Session, name: str, but: int = 0) -> None:
 
 
 def checked_name(name: str) -> str:
-    """A name that a person can have; those in brackets are of machines.
+    """Normalise and check the name of a person; names in brackets are reserved for machines.
 
     >>> checked_name(" Ada ")
     'Ada'
@@ -172,7 +172,7 @@ def checked_name(name: str) -> str:
 
 
 def find_newcomer(session: Session, name: str) -> Person | None:
-    """Whom a proxy signed in under this name, if they were here before."""
+    """Find the person whom a proxy signed in under this name; None if they are new."""
     found = session.scalar(select(Person).where(Person.name == name))
     if found is not None and (found.kind != "person" or not found.active):
         raise ForbiddenError(f"'{name:.40}' may not come in; ask the owner of this project.")
@@ -180,8 +180,8 @@ def find_newcomer(session: Session, name: str) -> Person | None:
 
 
 def add_newcomer(session: Session, name: str) -> Person:
-    """Somebody whom a proxy signed in becomes what the owner decided for those who come first."""
-    exclusive(session)  # a page asks for several things at once
+    """Add a person whom a proxy signed in, with the role that the owner set for newcomers."""
+    exclusive(session)  # a page sends several requests at once
     if found := find_newcomer(session, name):
         return found
     role = project_settings.read(session)["newcomers"]
@@ -194,7 +194,7 @@ INVITATION_DAYS = 14
 
 
 def invite(session: Session, role: str) -> tuple[Invitation, str]:
-    """A new invitation, and the secret of its link, which is told only now."""
+    """Add an invitation; return it with the secret of its link, which is not stored."""
     token = draw_token()
     made = Invitation(token=token_digest(token), role=role, until=now() + INVITATION_DAYS * 86_400)
     session.add(made)
@@ -221,8 +221,8 @@ def check_invitation(session: Session, token: str) -> Invitation:
 
 
 def accept_invitation(session: Session, token: str, name: str, password: str) -> Person:
-    """The person that an invitation makes; `password` is hashed already."""
-    exclusive(session)  # a link that is sent twice at the same moment lets one person in
+    """Add the person whom an invitation admits; `password` is the hash."""
+    exclusive(session)  # two requests at the same moment admit one person
     found = check_invitation(session, token)
     person = add_person(session, name, found.role, password)
     found.used_by = person.number
@@ -230,7 +230,7 @@ def accept_invitation(session: Session, token: str, name: str, password: str) ->
 
 
 def revoke_invitation(session: Session, number: int) -> None:
-    """Makes a link worthless; who came in by it stays."""
+    """Invalidate a link; a person who used it stays."""
     found = session.get(Invitation, number)
     if found is None:
         raise MissingError(f"There is no invitation number {number}.")
@@ -268,12 +268,12 @@ class User:
 
     @property
     def can_return(self) -> bool:
-        """Whether they sign in with a password here; the owner on their own machine has only the link of each start."""
+        """Whether they have a password here; a local owner has only the link that each start prints."""
         return self.person.password is not None and not self.by_proxy
 
 
 def sign_in(session: Session, person: Person) -> str:
-    """Signs a browser in; the secret goes into its cookie."""
+    """Create a session; return the secret for the browser's cookie."""
     session.execute(delete(LoginSession).where(LoginSession.until <= now()))
     token = draw_token()
     until = now() + SESSION_DAYS * 86_400
@@ -283,7 +283,7 @@ def sign_in(session: Session, person: Person) -> str:
 
 
 def find_session(session: Session, token: str) -> User | None:
-    """Who has this cookie, if they may still come in."""
+    """Find the user of a session cookie; None if it has expired or they were deactivated."""
     found = session.execute(
         select(Person, LoginSession.csrf_token, LoginSession.token)
         .join(LoginSession)
@@ -293,5 +293,5 @@ def find_session(session: Session, token: str) -> User | None:
 
 
 def sign_out(session: Session, login: str) -> None:
-    """Forgets a browser, by what is kept of its cookie."""
+    """Delete a session, by the digest of its cookie."""
     session.execute(delete(LoginSession).where(LoginSession.token == login))

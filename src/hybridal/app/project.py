@@ -1,4 +1,4 @@
-"""A project: one folder beside the data, a database, and the chapters of its model, read without the model."""
+"""A project: a folder, a database, and the records of its model's chapters, which are read without torch."""
 
 from __future__ import annotations
 
@@ -40,22 +40,29 @@ from hybridal.system.private import close_to_others, make_private
 log = logging.getLogger(__name__)
 
 DB_VARIABLE = "HYBRIDAL_DB"
-"""An address with a password is not written down: the trainer, and later starts, read it from here."""
+"""The environment variable for a database address with a password, which is never written to a file."""
 
 DB_FILE = "labels.db"
 READER_FILE = "reader.json"
-"""The tokenizer of the newest model, for whoever shows how much of a text it reads."""
+"""The tokenizer of the newest model; pages show with it how much of a text the model reads."""
 
 MODEL_FOLDER = "model"  # in `exports`
 
 
 class Project:
-    """`sessions` may write; `reads` only read, and nobody waits for them.
+    """A labelling project.
 
-    `runs` holds a folder for each chapter of the model, in the format of `hybridal run`; `exports` what people take
-    away; `log` what the trainer says. For each text there is what the newest model says (`probabilities`, a column a
-    class, stamped with the round and one) and what the pretrained encoder does (`embeddings`, stamped by `stamp_of`).
-    `owner_is_operator`: its owner runs this process on their own machine, and may let it call addresses in there.
+    Attributes:
+        folder: The project's folder.
+        engine: The connection pool of its database.
+        sessions: Makes sessions that may write.
+        reads: Makes sessions that only read, and block no writer.
+        runs: Run folders, one per chapter of the model.
+        exports: Files for download.
+        log: The trainer's log file.
+        probabilities: The newest predictions, stamped with round + 1.
+        embeddings: Features of the pretrained encoder, stamped by `stamp_of`.
+        owner_is_operator: The owner runs this process on their own machine, so it may call addresses in their network.
     """
 
     owner_is_operator = False
@@ -75,9 +82,17 @@ class Project:
     def create(
         cls, source: Source, folder: Path, *, db: str | None = None, in_schema: bool = False, **settings: Any
     ) -> Project:
-        """A new project of these texts; one whose creation was interrupted is begun again.
+        """Create a project; an interrupted creation can be repeated.
 
-        With `in_schema` it has a schema of its own in a PostgreSQL database that others use too.
+        Args:
+            source: The texts, classes and labels.
+            folder: The project's folder.
+            db: Address of a PostgreSQL database; a SQLite file in the folder by default.
+            in_schema: Use a separate schema of a PostgreSQL database that other projects share.
+            settings: Settings that differ from the defaults.
+
+        Raises:
+            UserError: A setting is not valid, or the folder or the database cannot be used.
         """
         for name, value in settings.items():
             decided.check(name, value)
@@ -112,7 +127,7 @@ class Project:
 
     @classmethod
     def open(cls, folder: str | Path, db: str | None = None) -> Project:
-        """The project in a folder, its tables brought up to date."""
+        """Open the project in a folder, and bring its tables up to date."""
         folder = Path(folder)
         if not (folder / "project.json").is_file():
             raise UserError(f"{folder} is not a project of `hybridal label`: it has no project.json.")
@@ -125,14 +140,14 @@ class Project:
 
     @staticmethod
     def exists(folder: Path, db: str | None = None) -> bool:
-        """Whether there is a whole project in this folder."""
+        """Whether there is a complete project in this folder."""
         if not (folder / "project.json").is_file():
             return False
         with closing(Project(folder, _reach(_address(folder, db)))) as project, project.reads() as session:
             return project._begun(session)
 
     def decide(self, settings: Mapping[str, Any], class_names: Sequence[str] = ()) -> None:
-        """Decides some settings anew, and adds the classes that are not there."""
+        """Change settings, apply their consequences, and add new classes."""
         with self.sessions.begin() as session:
             before = decided.read(session)
             decided.write(session, settings)
@@ -148,30 +163,30 @@ class Project:
             classes.add(session, class_names)
 
     def setting(self, name: str) -> Any:
-        """One thing that is decided for the project (see `hybridal.app.project_settings`)."""
+        """Read one setting (see `hybridal.app.project_settings`)."""
         return self.settings()[name]
 
     def settings(self) -> Mapping[str, Any]:
-        """All of them."""
+        """Read all settings."""
         with self.reads() as session:
             return decided.read(session)
 
     @cached_property
     def key(self) -> str:
-        """A few characters that no other project has."""
+        """A random identifier of the project."""
         return str(self.setting("key"))
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What a child process needs to know to open the same database."""
+        """Environment variables with which a child process opens the same database."""
         return {DB_VARIABLE: self.engine.url.render_as_string(hide_password=False)}
 
     def close(self) -> None:
-        """Lets go of the database."""
+        """Close all connections to the database."""
         self.engine.dispose()
 
     def _begun(self, session: Session) -> bool:
-        """Whether the database holds this project; one that holds another is refused."""
+        """Whether the database has this project; the database of another project is refused."""
         found = session.scalar(select(Setting.value).where(Setting.name == "key"))
         if found is not None and found != _written(self.folder).get("key", found):
             name = decided.read(session)["name"]
@@ -182,7 +197,7 @@ class Project:
 
 
 def _private_paths(folder: Path) -> list[Path]:
-    """The folder, in which texts and models lie, and its database with the secrets of webhooks."""
+    """Paths that only the user may read: the folder with texts and models, and the database with secrets."""
     return [folder, folder / "project.json", *folder.glob(f"{DB_FILE}*")]
 
 
@@ -199,7 +214,7 @@ def _address(folder: Path, db: str | None, schema: str | None = None) -> str:
 
 
 def _named(folder: Path, db: str | None) -> str | None:
-    """The address that was given, now or when the project was made; None: the file in its folder."""
+    """The database address that was given now or at creation; None for the SQLite file in the folder."""
     return db or os.environ.get(DB_VARIABLE) or _written(folder).get("db")
 
 
@@ -213,7 +228,7 @@ def _written(folder: Path) -> dict[str, str]:
         written = None
     if not isinstance(written, dict) or not all(isinstance(value, str) for value in written.values()):
         raise UserError(f"{file} is damaged; restore it from a backup.")
-    # It may come from someone else: their project must not open, and migrate, a SQLite file of this machine.
+    # The file may come from a stranger: it must not make us open, and migrate, another SQLite file of this machine.
     if not written.get("db", "postgresql").startswith("postgresql"):
         raise UserError(f"{file} is damaged (`db` is no PostgreSQL database); restore it from a backup.")
     return written
@@ -237,7 +252,7 @@ def _reach(address: str) -> Engine:
 
 @dataclass(frozen=True)
 class ChapterRecord:
-    """A chapter as its folder tells it, after `before` rounds of earlier ones."""
+    """The rounds and settings of a chapter, read from its folder; `before` counts the rounds of earlier ones."""
 
     history: Sequence[Round]
     schedule: Schedule
@@ -249,13 +264,13 @@ CHAPTER_FILE = "chapter.json"
 
 
 def chapter_folders(runs: Path) -> list[Path]:
-    """The chapters' folders in order, without those that a later one has replaced; other things may lie beside them."""
+    """List the folders of the chapters in order, without those that a later one has replaced."""
     replaced = replaced_folders(runs)
     return [path for path in _numbered(runs) if path not in replaced]
 
 
 def replaced_folders(runs: Path) -> list[Path]:
-    """Those that a later one goes on with, and that whoever made it could not remove any more."""
+    """List the folders that a later chapter has replaced, but whose removal was interrupted."""
     found = _numbered(runs)
     replaced = {_replaced(path) for path in found}
     return [path for path in found if path.name in replaced]
@@ -266,16 +281,16 @@ def _numbered(runs: Path) -> list[Path]:
 
 
 def _replaced(folder: Path) -> str | None:
-    """The name of the folder whose rounds this one goes on with; it is removed once this one is whole."""
+    """The name of the folder that this one replaces; None if there is none."""
     try:
-        said = json.loads((folder / CHAPTER_FILE).read_text(encoding="utf-8"))
+        fields = json.loads((folder / CHAPTER_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return said.get("replaces") if isinstance(said, dict) else None
+    return fields.get("replaces") if isinstance(fields, dict) else None
 
 
 def read_chapters(chapters: Sequence[Path]) -> list[ChapterRecord]:
-    """What these chapters tell; one that is damaged is passed over."""
+    """Read the records of chapters; a damaged one is skipped with a warning."""
     found: list[ChapterRecord] = []
     for path in chapters:
         try:
@@ -284,16 +299,16 @@ def read_chapters(chapters: Sequence[Path]) -> list[ChapterRecord]:
             schedule = make_schedule(settings.schedule)
             found.append(ChapterRecord(folder.history(), schedule, count_rounds(found), settings.rules))
         except UserError as error:
-            log.warning("Chapter %s is passed over: %s", path.name, error)
+            log.warning("Chapter %s is skipped: %s", path.name, error)
     return found
 
 
 def count_rounds(chapters: Sequence[ChapterRecord]) -> int:
-    """How many rounds all these chapters have."""
+    """Count the rounds of all these chapters."""
     return sum(len(chapter.history) for chapter in chapters)
 
 
 def clear_scratch(folder: Path, name: str = "*") -> None:
-    """Takes away what was half written, to be called `name`, when a trainer was killed."""
+    """Delete the temporary files of a killed trainer for the target `name`."""
     for left in folder.glob(f".{name}.*"):
         shutil.rmtree(left) if left.is_dir() else left.unlink()

@@ -1,4 +1,4 @@
-"""What is decided for a whole project, with defaults."""
+"""The settings of a project, with their defaults."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from hybridal.schedules import make_schedule
 
 DEFAULTS: Mapping[str, Any] = {
     "name": "texts",
-    "guidelines": "",  # Markdown, beside every text
-    "key": "",  # drawn when the project is made: tells the cookies of two projects on one machine apart
+    "guidelines": "",  # Markdown, shown with every text
+    "key": "",  # drawn at creation; distinguishes the cookies of two projects on one host
     "budget": 800,
     "batch": 16,
     "validation_first": 10,
-    "validation_share": 0.05,  # 50 of 800 with the first ten: more pays nowhere (docs/findings.md)
+    "validation_share": 0.05,  # 50 of 800 with the first ten; more does not help (docs/findings.md)
     "overlap": 0.0,  # share of the texts that several people label
-    "overlap_people": 2,  # how many label those
+    "overlap_people": 2,  # how many people label each of those
     "on_disagreement": "adjudication",
-    "settled": -1,  # up to which row texts were settled by another rule; -1: all of them
+    "settled": -1,  # the row up to which a changed rule for disagreements was applied; -1: all
     "lease_seconds": 600,
     "show_predictions": False,
     "open_classes": True,
-    "newcomers": "annotator",  # what somebody becomes whom a proxy signed in, and whom nobody knows yet
+    "newcomers": "annotator",  # role of a new person whom a proxy signed in
     "backbone": "minilm",
     "schedule": "auto",
     "protocol": "best",
-    # The app sets texts aside itself, and the first model, a probe, is there after ten labels.
+    # The app sets validation texts aside itself, and its first model, a probe, needs ten labels.
     "overrides": {"validation": "fixed", "validation_size": None, "initial": 10},
-    "acquisition": "margin",  # with another protocol, what goes with it
+    "acquisition": "margin",  # another protocol has its own default
     "device": "auto",
     "seed": 42,
-    "columns": [],  # that texts came with, beside their words, label and id
+    "columns": [],  # other columns of the files
     "llm": {},
 }
 
@@ -56,7 +56,7 @@ _DECIDED = select(Setting.name, Setting.value)
 
 
 def read(session: Session) -> dict[str, Any]:
-    """All settings: those decided, and the defaults of the others."""
+    """Read all settings; those that were not changed have their defaults."""
     decided = {row.name: row.value for row in execute(session, _DECIDED)}
     usual = default_acquisition(decided.get("protocol", DEFAULTS["protocol"]))
     return {**DEFAULTS, "acquisition": usual, **decided}
@@ -72,19 +72,19 @@ def first_batch(decided: Mapping[str, Any]) -> int:
 
 
 def write(session: Session, changes: Mapping[str, Any]) -> None:
-    """Decides some settings, if all of them make sense."""
+    """Change settings, if all of the new values are valid."""
     for name, value in changes.items():
         check(name, value)
     if {"protocol", "overrides"} & {*changes}:
         both = {**read(session), **changes}
-        # Refuses what the rules of a run refuse. Its candidates, which must be a batch at least, follow the app's own.
+        # Checks the rules. `candidates` must be at least a batch, and the app computes it itself, hence the batch of 1.
         protocol(both["protocol"], {"batch": 1, **both["overrides"]})
     for name, value in changes.items():
         session.merge(Setting(name=name, value=value))
 
 
 def check(name: str, value: Any) -> None:
-    """Refuses what is not a setting, and a value that it cannot have.
+    """Refuse an unknown setting or an invalid value.
 
     >>> check("batch", 0)
     Traceback (most recent call last):

@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from hybridal.app.db.connect import connect, with_schema
-from hybridal.app.people import change_password, change_person, hash_password, password_fits, project_owner
+from hybridal.app.people import change_password, change_person, hash_password, project_owner, verify_password
 from hybridal.app.project import DB_VARIABLE, Project
 from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.trainer.trainer_queue import TrainerQueue, trainer_slots
@@ -31,11 +31,11 @@ from hybridal.errors import UserError
 
 PORT = 8420
 HERE = ("127.0.0.1", "localhost", "::1")
-_TURN = 0.0005  # seconds that a thread computes before another's turn
+_SWITCH_SECONDS = 0.0005  # the interpreter's switch interval between threads
 
 
 class Background(Protocol):
-    """Work beside the pages."""
+    """Work that runs while the server does."""
 
     def start(self) -> None: ...
 
@@ -43,10 +43,14 @@ class Background(Protocol):
 
 
 class Listening(TypedDict, total=False):
-    """Where to listen, and how. `behind_proxy`: who asks, and whether by https, is what a proxy says in its headers.
+    """Where and how to listen.
 
-    Otherwise anybody could say it. With a `sign_in_header`, the proxy signs people in, and says there who it is; then
-    nobody has a password or a link.
+    Attributes:
+        port: The port; by default 8420, or any free one.
+        browser: Open a browser.
+        behind_proxy: Trust the headers of a reverse proxy for the client's address and scheme.
+        sign_in_header: The header in which the proxy names the signed-in person; it replaces passwords and links.
+        announce: Called with each link.
     """
 
     port: int | None
@@ -59,10 +63,10 @@ class Listening(TypedDict, total=False):
 def serve(
     project: Project, *, host: str = HERE[0], background: Background | None = None, **listening: Unpack[Listening]
 ) -> None:
-    """One project. On this machine alone, a link lets the owner in; elsewhere everybody has a password."""
+    """Serve one project. A local owner signs in with a link; otherwise people have passwords."""
     login_link = LoginLink() if host in HERE and listening.get("sign_in_header") is None else None
     app = create_app(project, login_link)
-    app.state.local &= not listening.get("behind_proxy")  # whom a proxy lets through comes from anywhere
+    app.state.local &= not listening.get("behind_proxy")  # requests through a proxy may come from anywhere
     project.owner_is_operator = app.state.local
     try:
         _run(app, login_link, host, background or Supervisor(project), **listening)
@@ -81,14 +85,22 @@ def serve_folder(
     settings: Mapping[str, Any] | None = None,
     **listening: Unpack[Listening],
 ) -> None:
-    """All projects in a folder. Who starts it comes in by a link, a password or, named as `owner`, through the proxy.
+    """Serve all projects in a folder.
 
-    `db` is for projects that have a schema there, as all have that are made now; `settings` are those of new ones.
+    Args:
+        folder: The folder of the projects.
+        host: The address to listen on.
+        password: The operator's password; without one, the operator signs in with a link.
+        owner: The operator's name, if a proxy signs people in.
+        trainers: How many trainers run at the same time.
+        db: Address of a PostgreSQL database; each new project gets a schema in it.
+        settings: The settings of new projects.
+        listening: See `Listening`.
     """
     login_link = LoginLink() if host in HERE and owner is None else None
-    db = os.environ.pop(DB_VARIABLE, None) if db is None else db  # not for projects that have their own
+    db = os.environ.pop(DB_VARIABLE, None) if db is None else db  # projects with their own database must not see it
     if db is not None:
-        connect(with_schema(db, "public")).dispose()  # refuses what is no address
+        connect(with_schema(db, "public")).dispose()  # refuses an invalid address
     projects = Host(
         folder,
         TrainerQueue(trainer_slots(trainers)),
@@ -110,21 +122,21 @@ def _run(
     sign_in_header: str | None = None,
     announce: Callable[[str], object] = print,
 ) -> None:
-    """Until it is interrupted."""
-    # A request waits for its database several times, and each time for the thread that computes meanwhile.
-    sys.setswitchinterval(_TURN)
+    """Run the server until it is interrupted."""
+    # A request waits for the database several times, and then for the thread that computes meanwhile.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     with closing(bind(host, port)) as listening, _ends_on_a_signal():
         end = f":{listening.getsockname()[1]}/" + (f"?token={login_link.token}" if login_link else "")
         links = [f"http://{_shown(name)}{end}" for name in names(host)]
         try:
             for link in links:
                 announce(link)
-            # The socket listens already: a browser that is early waits.
+            # The socket listens already, so an early browser just waits.
             if browser:
                 threading.Thread(target=webbrowser.open, args=links[-1:], daemon=True).start()
             if background is not None:
                 background.start()
-            # It ends its work on a signal, then raises it again, which is on its way out then.
+            # uvicorn shuts down on a signal, then raises it again.
             uvicorn.Server(server_config(app, behind_proxy, sign_in_header)).run(sockets=[listening])
         finally:
             if background is not None:
@@ -132,22 +144,20 @@ def _run(
 
 
 def server_config(app: FastAPI, behind_proxy: bool, sign_in_header: str | None = None) -> uvicorn.Config:
-    """A proxy's headers count only when asked for, from this machine or the addresses in FORWARDED_ALLOW_IPS."""
+    """Configure uvicorn. Proxy headers are trusted only on request, from this machine or FORWARDED_ALLOW_IPS."""
     return uvicorn.Config(
         ProxyHeaders(app, Proxies.of_environment(), sign_in_header) if behind_proxy else app,
         log_level="warning",
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=5,
-        proxy_headers=False,  # uvicorn's own would believe the first address, which anybody may have written
+        proxy_headers=False,  # uvicorn's own trusts the first address, which any client can forge
     )
 
 
 @contextmanager
 def _ends_on_a_signal() -> Iterator[None]:
-    """SIGINT and SIGTERM alike end what is inside; also where a script that started this in its background has had
-    SIGINT ignored.
-    """
+    """End the block on SIGINT and SIGTERM, also if the parent shell ignores SIGINT in its background jobs."""
     came = False
 
     def interrupt(*_: object) -> NoReturn:
@@ -169,7 +179,7 @@ def _ends_on_a_signal() -> Iterator[None]:
 
 
 def bind(host: str, port: int | None) -> socket.socket:
-    """A socket that listens; without a port, on the usual one or, where that is taken, on any."""
+    """Open a listening socket; without a port, on the default one or, if that is taken, on any free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return _listen(family, host, PORT if port is None else port)
@@ -198,7 +208,7 @@ def _listen(family: socket.AddressFamily, host: str, port: int) -> socket.socket
 
 
 def names(host: str) -> list[str]:
-    """What to call this machine in a link: if it listens on all its addresses, first for others and then here.
+    """Name this machine in links; if it listens on all addresses, the outside name comes first.
 
     >>> names("127.0.0.1")
     ['127.0.0.1']
@@ -208,10 +218,10 @@ def names(host: str) -> list[str]:
 
 
 def _outside(host: str) -> str:
-    """The address from which this machine would talk to others; without a network, its name."""
+    """The address that this machine has towards the internet; without a network, its host name."""
     family, far = (socket.AF_INET6, "2001:db8::1") if ":" in host else (socket.AF_INET, "192.0.2.1")
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asked:
-        asked.connect((far, 9))  # sends nothing: a datagram socket only looks up its way
+        asked.connect((far, 9))  # sends nothing: connecting a datagram socket only chooses a route
         return str(asked.getsockname()[0])
     return socket.gethostname()
 
@@ -221,10 +231,10 @@ def _shown(host: str) -> str:
 
 
 def set_owner_password(project: Project, password: str) -> None:
-    """The password with which the owner signs in; another one than before ends all that was opened with that."""
+    """Set the owner's password; a new one ends all sessions of the old one."""
     with project.reads() as session:
         owner = project_owner(session)
-    if password_fits(password, owner.password):
+    if verify_password(password, owner.password):
         return
     kept = hash_password(password)
     with project.sessions.begin() as session:
@@ -232,12 +242,12 @@ def set_owner_password(project: Project, password: str) -> None:
 
 
 def name_owner(project: Project, name: str) -> None:
-    """Under which name a proxy signs the owner in."""
+    """Set the name under which a proxy signs the owner in."""
     with project.sessions.begin() as session:
         change_person(session, project_owner(session).number, name=name)
 
 
 def has_owner_password(project: Project) -> bool:
-    """Whether the owner can sign in with one."""
+    """Whether the owner has a password."""
     with project.reads() as session:
         return project_owner(session).password is not None

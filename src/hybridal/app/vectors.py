@@ -1,4 +1,4 @@
-"""Numbers for each text, written by the trainer and read by the web process without torch: files beside the runs."""
+"""A vector per text in files, written by the trainer and read by the web process without torch."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hybridal.system.files import folder_made_whole, remove_folder, strict_json,
 ABOUT, VALUES, STAMPS = "about.json", "values.bin", "stamps.bin"
 
 
-class Kept(NamedTuple):
-    """What is there: place i of `stamps` and `values` belongs to the text of row i; none where the stamp is 0."""
+class StoredVectors(NamedTuple):
+    """Element i of `stamps` and `values` belongs to the text of row i; a stamp of 0 means that there is no vector."""
 
     about: Mapping[str, Any]
     stamps: NDArray[np.int64]
@@ -25,17 +25,17 @@ class Kept(NamedTuple):
 
 
 class Vectors:
-    """A vector a text, found by the text's row, with a stamp that says what it was computed from.
+    """Vectors by the row of their text, each with a stamp that identifies what it was computed from.
 
-    A vector is on disk before its stamp is written, so that a stamp never belongs to half of one. `about` says what
-    all of them have in common; where that is other, they are thrown away together.
+    A vector is on disk before its stamp, so that a stamp never belongs to half a vector. `about` describes what all
+    vectors have in common; if it changes, all of them are deleted.
     """
 
     def __init__(self, folder: Path, kind: DTypeLike) -> None:
         self.folder, self.kind = folder, np.dtype(kind)
 
     def begin(self, about: Mapping[str, Any], width: int) -> None:
-        """Makes sure that what is there, and what will be, is about this."""
+        """Keep the stored vectors if they have this description, otherwise delete them."""
         wanted = {**about, "width": width}
         if self._about() == wanted:
             return
@@ -46,12 +46,12 @@ class Vectors:
                 (scratch / name).touch()
 
     def write(self, rows: Sequence[int], values: Floats, stamps: Sequence[int]) -> None:
-        """Puts these in the place of what was said of these texts before."""
+        """Replace the vectors of these rows."""
         _write(self.folder / VALUES, rows, np.ascontiguousarray(values, dtype=self.kind))
         _write(self.folder / STAMPS, rows, np.asarray(stamps, dtype=np.int64)[:, None])
 
-    def read(self) -> Kept | None:
-        """All that is there, mapped and not loaded; None while there is nothing."""
+    def read(self) -> StoredVectors | None:
+        """Map all stored vectors into memory; None if there are none."""
         about = self._about()
         if about is None:
             return None
@@ -60,20 +60,20 @@ class Vectors:
             stamps = np.fromfile(self.folder / STAMPS, dtype=np.int64)
             n = min(len(stamps), path.stat().st_size // (width * self.kind.itemsize))
             values = np.memmap(path, dtype=self.kind, mode="r", shape=(n, width))
-        except (OSError, ValueError):  # nothing was written yet, or all is being thrown away
+        except (OSError, ValueError):  # nothing was written yet, or all are being deleted
             return None
-        return Kept(about, stamps[:n], values) if about == self._about() else None
+        return StoredVectors(about, stamps[:n], values) if about == self._about() else None
 
     def _about(self) -> dict[str, Any] | None:
         try:
-            said: dict[str, Any] = json.loads((self.folder / ABOUT).read_text(encoding="utf-8"))
+            about: dict[str, Any] = json.loads((self.folder / ABOUT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return said
+        return about
 
 
 def stamp_of(digest: str) -> int:
-    """A stamp for what was computed from a text, by the text's digest.
+    """Make the stamp of a text from its digest.
 
     >>> stamp_of("ff" * 16), stamp_of("00" * 16)
     (-1, 1)
@@ -83,7 +83,7 @@ def stamp_of(digest: str) -> int:
 
 def _write(path: Path, rows: Sequence[int], values: NDArray[Any]) -> None:
     size = values[:1].nbytes
-    # Through the file and not through a map: a full disk under a map kills the process.
+    # Written through the file: a full disk under a memory map kills the process.
     with path.open("r+b") as file:
         for row, value in zip(rows, values, strict=True):
             file.seek(row * size)

@@ -5,7 +5,7 @@ from playwright.sync_api import Dialog, expect
 
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
-from hybridal.app.labelling.text_search import MOST_COUNTED
+from hybridal.app.labelling.text_search import MAX_COUNTED
 from hybridal.app.labelling.texts import add
 
 from ..made_up import consensus, me
@@ -56,7 +56,7 @@ def test_of_very_many_texts_the_page_says_more_than_and_before_they_are_deleted_
     window: Window, app: Served
 ) -> None:
     with app.project.sessions.begin() as session:
-        add(session, [(f"m{at}", f"one of many {at}", None) for at in range(MOST_COUNTED + 1)])
+        add(session, [(f"m{at}", f"one of many {at}", None) for at in range(MAX_COUNTED + 1)])
     page = window.open(app.link)
     page.goto(f"{app.address}/texts?search=many&page=20")
     found, pager = page.locator("#found"), page.locator("#pager")

@@ -60,7 +60,7 @@ def test_a_class_needs_a_name(project: Project, name: str) -> None:
 
 def test_a_column_of_texts_is_not_taken_for_labels(project: Project) -> None:
     with pytest.raises(UserError, match="the right label column"), project.sessions.begin() as session:
-        classes.add(session, [f"class {i}" for i in range(classes.MOST_CLASSES + 1)])
+        classes.add(session, [f"class {i}" for i in range(classes.MAX_CLASSES + 1)])
     assert names(project) == ["a", "b", "c"]
 
 
@@ -184,7 +184,7 @@ def test_only_two_different_classes_in_use_are_merged(tmp_path: Path) -> None:
 
 def test_a_long_chain_of_merges_leads_to_its_end() -> None:
     """As many as there can be classes: resolved by recursion, they closed a project for good."""
-    n = classes.MOST_CLASSES
+    n = classes.MAX_CLASSES
     found = classes.resolve_merges({number: number + 1 if number < n else None for number in range(1, n + 1)})
     assert {*found.values()} == {n}
 

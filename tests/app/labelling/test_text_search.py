@@ -12,7 +12,7 @@ from hybridal.app.db import search as by_words
 from hybridal.app.db.schema import Person, Prediction, Text, fold
 from hybridal.app.db.search import INDEX, VOCABULARY
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.text_search import MOST_COUNTED, ON_A_PAGE, Order, State, _filters, _predictions, search
+from hybridal.app.labelling.text_search import MAX_COUNTED, PAGE_SIZE, Order, State, _filters, _predictions, search
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import add
 from hybridal.app.project import Project
@@ -85,21 +85,21 @@ def test_parts_of_one_or_two_letters_are_found_wherever_they_stand_and_many_are_
     tmp_path: Path, db: str | None
 ) -> None:
     rare = ["zq at the start", "in the mi zq ddle", "at the end zq", "zq", "nothing of it", "q z"]
-    rows = [(str(at), body, None) for at, body in enumerate([*rare, *["a common one"] * MOST_COUNTED])]
+    rows = [(str(at), body, None) for at, body in enumerate([*rare, *["a common one"] * MAX_COUNTED])]
     project = Project.create(Source("s", rows), tmp_path / "p", db=db)
     words = {"zq": "0123", "Q": "01235", "zq at": "02", "zq mi": "1", "zq common": "", "жу": "", "qz": ""}
     assert {asked: "".join(found(project, asked)) for asked in words} == words
     with project.reads() as session:
         many, few = search(session, "on"), search(session, "zq")
-    assert (many.total, many.more, many.pages, len(many.texts)) == (MOST_COUNTED, False, 20, ON_A_PAGE)
+    assert (many.total, many.more, many.pages, len(many.texts)) == (MAX_COUNTED, False, 20, PAGE_SIZE)
     assert (few.total, few.more) == (4, False)
     with project.sessions.begin() as session:
         add(session, [("more", "and one more", None)])
     with project.reads() as session:
         many, last, exact = search(session, "on"), search(session, "on", page=21), search(session, "on", exact=True)
-    assert (many.total, many.more, many.pages) == (MOST_COUNTED, True, 20)
-    assert ([text.id for text in last.texts], last.total, last.more) == (["more"], MOST_COUNTED + 1, False)
-    assert (exact.total, exact.more, len(exact.texts)) == (MOST_COUNTED + 1, False, ON_A_PAGE)
+    assert (many.total, many.more, many.pages) == (MAX_COUNTED, True, 20)
+    assert ([text.id for text in last.texts], last.total, last.more) == (["more"], MAX_COUNTED + 1, False)
+    assert (exact.total, exact.more, len(exact.texts)) == (MAX_COUNTED + 1, False, PAGE_SIZE)
     project.close()
 
 
@@ -201,7 +201,7 @@ def test_of_one_person_others_are_not_heard(tmp_path: Path, db: str | None) -> N
 
 
 def test_pages_follow_one_another(tmp_path: Path) -> None:
-    project = make(tmp_path / "p", texts=ON_A_PAGE + 1)
+    project = make(tmp_path / "p", texts=PAGE_SIZE + 1)
     with project.reads() as session:
         first, second, third = (search(session, page=page) for page in (1, 2, 3))
     assert (first.total, first.pages, len(first.texts)) == (51, 2, 50)

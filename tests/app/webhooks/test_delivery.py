@@ -14,9 +14,9 @@ from hybridal.app.labelling.annotations import annotate
 from hybridal.app.project import Project
 from hybridal.app.webhooks import delivery
 from hybridal.app.webhooks.delivery import (
-    KEPT,
-    MOST_WEBHOOKS,
-    PATIENCE,
+    KEPT_DELIVERIES,
+    MAX_AGE,
+    MAX_WEBHOOKS,
     DeliveryWorker,
     add_webhook,
     deliver,
@@ -126,7 +126,7 @@ def test_after_a_day_a_message_is_given_up_and_the_next_one_goes(project: Projec
     deliver(project)
     make_due(project)
     with project.sessions.begin() as session:
-        session.execute(update(Delivery).values(made=now() - PATIENCE))
+        session.execute(update(Delivery).values(made=now() - MAX_AGE))
     deliver(project)
     [given_up] = sent(project)
     assert (given_up.due, given_up.attempts, given_up.status) == (None, 2, 404)
@@ -166,10 +166,10 @@ def test_inside_nothing_is_called_and_the_page_says_so(
 
 def test_only_the_last_deliveries_are_kept(project: Project, receiver: Receiver) -> None:
     made = hook(project, receiver.url)
-    for _ in range(KEPT + 3):
+    for _ in range(KEPT_DELIVERIES + 3):
         try_webhook(project, made.number)
     with project.reads() as session:
-        assert len(session.scalars(select(Delivery.number)).all()) == KEPT
+        assert len(session.scalars(select(Delivery.number)).all()) == KEPT_DELIVERIES
 
 
 def test_a_webhook_that_is_removed_hears_no_more_not_even_what_was_on_its_way(
@@ -192,7 +192,7 @@ def test_a_webhook_that_is_removed_hears_no_more_not_even_what_was_on_its_way(
 def test_there_are_not_too_many_and_none_without_an_event(project: Project) -> None:
     with pytest.raises(UserError, match="Choose at least one"), project.sessions.begin() as session:
         add_webhook(session, project, "http://x.org", [])
-    for _ in range(MOST_WEBHOOKS):
+    for _ in range(MAX_WEBHOOKS):
         hook(project, "http://x.org")
     with pytest.raises(ConflictError, match="10 webhooks already"):
         hook(project, "http://x.org")
@@ -224,7 +224,7 @@ def test_while_somebody_annotates_nothing_later_is_told(
 def test_the_worker_delivers_until_it_is_stopped(
     project: Project, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery, "LOOK", 0.02)
+    monkeypatch.setattr(delivery, "POLL_SECONDS", 0.02)
     hook(project, receiver.url)
     worker = DeliveryWorker(project)
     worker.start()

@@ -7,7 +7,7 @@ from hybridal.app.db.schema import Text, Trainer, Webhook
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.people import machine_annotator
 from hybridal.app.project import Project
-from hybridal.app.webhooks.events import AT_ONCE, EVENTS, has_news, stand, take_news
+from hybridal.app.webhooks.events import EVENTS, LABELS_PER_MESSAGE, current_position, has_news, take_news
 from hybridal.core.rounds import LabelChanges
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
@@ -19,7 +19,7 @@ from ..made_up import make, me
 
 def hook(project: Project, *events: str) -> int:
     with project.sessions.begin() as session:
-        made = Webhook(url="http://x", secret="", events=list(events or EVENTS), **stand(session, project))
+        made = Webhook(url="http://x", secret="", events=list(events or EVENTS), **current_position(session, project))
         session.add(made)
         session.flush()
         return made.number
@@ -63,11 +63,11 @@ def test_what_is_saved_is_told_once_in_its_order_and_files_are_left_out(tmp_path
 def test_many_labels_come_in_several_messages(project: Project) -> None:
     number = hook(project, "labels.saved")
     with project.sessions.begin() as session:
-        session.add_all(Text(id=f"x{i}", body="x", place=0.5) for i in range(AT_ONCE + 5))
-        for i in range(AT_ONCE + 5):
+        session.add_all(Text(id=f"x{i}", body="x", place=0.5) for i in range(LABELS_PER_MESSAGE + 5))
+        for i in range(LABELS_PER_MESSAGE + 5):
             annotate(session, me(project), f"x{i}", "label", class_name="a", key=f"x{i}")
     told = [len(data["labels"]) for _ in range(3) for _, data in news(project, number)]
-    assert told == [AT_ONCE, 5]
+    assert told == [LABELS_PER_MESSAGE, 5]
 
 
 def test_the_goal_is_told_when_it_is_reached_and_again_when_a_further_one_is(project: Project) -> None:

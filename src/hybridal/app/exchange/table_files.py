@@ -23,7 +23,7 @@ from hybridal.app.db.schema import Annotation, Class, Consensus, Person, Text, V
 from hybridal.app.labelling.texts import in_pages
 from hybridal.app.project import MODEL_FOLDER, Project
 from hybridal.app.project_settings import read
-from hybridal.app.vectors import Kept
+from hybridal.app.vectors import StoredVectors
 from hybridal.system.files import strict_json
 
 # What spreadsheets run when a file is opened; the last four are what some of them read as the first four.
@@ -234,7 +234,7 @@ def prediction_rows(project: Project) -> Iterator[dict[str, Any]]:
     return _prediction_lines(project.reads, kept, classes)
 
 
-def _prediction_lines(sessions: Sessions, kept: Kept, classes: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _prediction_lines(sessions: Sessions, kept: StoredVectors, classes: Sequence[str]) -> Iterator[dict[str, Any]]:
     for page in in_pages(sessions, _ids_page, lambda text: int(text.row)):
         for text in page:
             if text.row < len(kept.stamps) and kept.stamps[text.row]:

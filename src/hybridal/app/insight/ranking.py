@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from hybridal.app.project import Project
-from hybridal.app.vectors import Kept, stamp_of
+from hybridal.app.vectors import StoredVectors, stamp_of
 from hybridal.core.outputs import Floats
 
 MOST = 500  # texts: of more, nobody asks for the last
@@ -30,7 +30,7 @@ def nearest(project: Project, row: int, digest: str) -> dict[int, float] | None:
     return {int(one): float(alike[one]) for one in _largest(alike, MOST)}
 
 
-def _cosines(kept: Kept, to: Floats) -> Floats:
+def _cosines(kept: StoredVectors, to: Floats) -> Floats:
     """Of each vector that is there; minus infinity for the others."""
     found = np.full(len(kept.stamps), -np.inf, dtype=np.float32)
     for start in range(0, len(found), AT_ONCE):

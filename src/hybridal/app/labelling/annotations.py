@@ -1,4 +1,4 @@
-"""An annotation arrives, is undone or withdrawn. Annotations are only added; the same key counts once."""
+"""Annotations are added, undone and withdrawn. Rows are append-only, and the same key counts once."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from hybridal.app.labelling.consensus import (
 from hybridal.app.labelling.queue import lease_again
 from hybridal.errors import UserError
 
-_USED = "The key '{key}' was already used for something else; use a new key for each annotation."
+_USED = "The key '{key}' was already used for another annotation; use a new key for each."
 
 _ADD = insert(Annotation).returning(Annotation.number)
 _EARLIER = select(Annotation.number, Annotation.text_row, Annotation.person_number, Annotation.action)
 _OF_THIS_KEY = _EARLIER.where(Annotation.key == bindparam("key"))
 
-# All that an answer is judged by, with a row for each vote on its text, and one where there is none.
+# Everything needed to check an annotation: one row per vote on the text, or a single row without a vote.
 _LOOK = (
     _EARLIER.add_columns(Class.number.label("given"), Class.became, Class.archived)
     .add_columns(*(getattr(Tally, name).label(f"all_{name}") for name in COUNT_NAMES))
@@ -55,9 +55,28 @@ def annotate(
     decides: bool = False,
     offered: bool = False,
 ) -> dict[str, int]:
-    """Records what a person says of a text, in place of what they said before; `decides` settles a disagreement.
+    """Record a person's label or skip, which replaces their earlier one.
 
-    `offered`: only a class that people may still give, not one that is archived. Returns the project's counts then.
+    Args:
+        session: A session that may write.
+        person: The annotator.
+        text_id: Id of the text.
+        action: `label` or `skip`.
+        class_name: The class of a label; None for a skip.
+        flagged: Whether the text is flagged for review.
+        comment: A comment for reviewers.
+        key: Identifies the request, so that a repeated one counts once.
+        decides: Whether this is an adjudication, which settles a disagreement.
+        offered: Refuse archived classes.
+
+    Returns:
+        The project's counts after the annotation.
+
+    Raises:
+        MissingError: There is no such text or class.
+        GoneError: The text was deleted.
+        ConflictError: The key was used for another annotation, or the class is archived.
+        UserError: A label has no class, or a skip has one.
     """
     text = find_and_lock(session, text_id)
     if text is None:
@@ -95,9 +114,9 @@ def annotate(
 
 
 def undo(session: Session, person: Person, key: str, undoes: str | None = None) -> Text | None:
-    """Withdraws a person's annotation of the key `undoes`, or their newest, and leases the text to them again.
+    """Withdraw a person's annotation with the key `undoes`, or their newest, and lease the text to them again.
 
-    What they said of it before, if anything, stands again. None if there is no such annotation.
+    An earlier annotation of theirs on the text counts again. Returns None if there is nothing to undo.
     """
     one_undo_at_a_time(session, person)
     if earlier := find_annotation(session, person, key):
@@ -111,18 +130,18 @@ def undo(session: Session, person: Person, key: str, undoes: str | None = None) 
     if newest is None:
         return None
     text = lock_text(session, newest)
-    if not take_back(session, person, text, key):
+    if not withdraw_vote(session, person, text, key):
         lease_again(session, person, text)
     return text
 
 
 def one_undo_at_a_time(session: Session, person: Person) -> None:
-    """A key pressed twice takes two answers of a person back, not one of them twice."""
+    """Lock the person, so that two quick undos withdraw two annotations, not the same one twice."""
     session.execute(select(Person.number).where(Person.number == person.number).with_for_update(key_share=True))
 
 
-def take_back(session: Session, person: Person, text: Text, key: str) -> bool:
-    """Withdraws what a person says of a text that is locked; whether what they said before stands again."""
+def withdraw_vote(session: Session, person: Person, text: Text, key: str) -> bool:
+    """Withdraw a person's vote on a locked text; return whether an earlier annotation counts again."""
     history = session.scalars(
         select(Annotation)
         .where(Annotation.text_row == text.row, Annotation.person_number == person.number)
@@ -135,7 +154,7 @@ def take_back(session: Session, person: Person, text: Text, key: str) -> bool:
 
 
 def last_not_withdrawn(history: list[Annotation]) -> Annotation | None:
-    """The last of a person's answers to a text that no later one withdrew.
+    """Find a person's last annotation on a text that was not withdrawn.
 
     >>> first, second, back = (Annotation(action=action) for action in ("label", "skip", "withdraw"))
     >>> last_not_withdrawn([first, second, back]) is first, last_not_withdrawn([first, back, back])
@@ -151,7 +170,7 @@ def last_not_withdrawn(history: list[Annotation]) -> Annotation | None:
 
 
 def _vote_of(session: Session, person: Person, given: Annotation) -> CastVote | None:
-    """What an answer means today: its class may have become another, or nothing where it was deleted."""
+    """The vote that an annotation means today: its class may have been merged, or deleted (None)."""
     class_number = None if given.class_number is None else classes.resolve(session, given.class_number)
     if class_number is not None and classes.get(session, class_number).archived == "deleted":
         return None
@@ -159,7 +178,7 @@ def _vote_of(session: Session, person: Person, given: Annotation) -> CastVote | 
 
 
 def find_annotation(session: Session, person: Person, key: str) -> Row[*tuple[Any, ...]] | None:
-    """The answer that came with this key before, if any; a key of somebody else's is refused."""
+    """Find the annotation with this key; refuse a key that another person has used."""
     earlier = execute(session, _OF_THIS_KEY, key=key).one_or_none()
     if earlier is not None and earlier.person_number != person.number:
         raise ConflictError(_USED.format(key=key))
@@ -167,7 +186,7 @@ def find_annotation(session: Session, person: Person, key: str) -> Row[*tuple[An
 
 
 def withdraw(session: Session, person: Person, text_row: int, key: str) -> None:
-    """Takes back what somebody says of a text; the same key again, or nothing to take back, changes nothing."""
+    """Withdraw a person's vote on a text; do nothing if there is none, or the key was used before."""
     text = lock_text(session, text_row)
     mine = select(Vote.annotation_number).where(Vote.text_row == text_row, Vote.person_number == person.number)
     if (
@@ -179,7 +198,7 @@ def withdraw(session: Session, person: Person, text_row: int, key: str) -> None:
 
 
 def _add_withdrawal(session: Session, person: Person, text: Text, key: str, left: CastVote | None) -> None:
-    """Takes back what somebody says of a text; `left` is what they say then."""
+    """Add a withdrawal; `left` is the vote that counts after it."""
     withdrawal = Annotation(key=key, text_row=text.row, person_number=person.number, action="withdraw")
     session.add(withdrawal)
     session.flush()

@@ -1,4 +1,4 @@
-"""Many texts are labelled at once, and taken back at once: a page of predictions, or a cluster of similar texts."""
+"""Label many texts at once, such as a page of predictions or a cluster, and undo it at once."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Lease, Person, Text, Vote, now
-from hybridal.app.labelling.annotations import annotate, one_undo_at_a_time, take_back
+from hybridal.app.labelling.annotations import annotate, one_undo_at_a_time, withdraw_vote
 from hybridal.app.labelling.consensus import lock_text, lock_texts
 from hybridal.app.labelling.texts import chunks
 
-MOST = 200  # texts at once: nobody looks at more
-PART = 20  # texts in a transaction: others who label wait for its end
+MAX_TEXTS = 200
+PART = 20  # texts per transaction; other annotators wait for its end
 
 
 def label_many(sessions: Sessions, person: Person, labels: Mapping[str, str], key: str) -> int:
-    """Gives texts, by their ids, these classes; of how many of them that is now an answer. The same key counts once.
+    """Label texts, by id; return how many of them have these labels now. The same key counts once.
 
-    Left out is what is closed by now, in somebody's hands or has an answer of this person, and what is only measured
-    on: texts that were chosen by what a model says of them would no longer be a random sample.
+    Texts are left out that are closed, leased to another person or labelled by this one. So are validation texts:
+    texts that are chosen by a model's predictions would not be a random sample.
     """
     keys = {id: f"{key}.{at}" for at, id in enumerate(labels)}
     mine = select(Vote.text_row).where(Vote.person_number == person.number)
@@ -38,7 +38,7 @@ def label_many(sessions: Sessions, person: Person, labels: Mapping[str, str], ke
 
 
 def undo_many(sessions: Sessions, person: Person, key: str, undoes: str) -> int:
-    """Takes back what `label_many` said by the key `undoes`, where it still stands; of how many texts."""
+    """Undo the labels of `label_many` with the key `undoes` that still count; return how many."""
     with sessions() as session:
         rows = _given(session, person, undoes)
     for part in chunks([*enumerate(rows)], PART):
@@ -48,13 +48,13 @@ def undo_many(sessions: Sessions, person: Person, key: str, undoes: str) -> int:
             there = {*_given(session, person, undoes)}
             for at, row in part:
                 if row in there:
-                    take_back(session, person, lock_text(session, row), f"{key}.{at}")
+                    withdraw_vote(session, person, lock_text(session, row), f"{key}.{at}")
     return len(rows)
 
 
 def _given(session: Session, person: Person, key: str) -> list[int]:
-    """The texts on which an answer of this key stands."""
-    keys = [f"{key}.{at}" for at in range(MOST)]
+    """The texts on which an annotation of this key counts."""
+    keys = [f"{key}.{at}" for at in range(MAX_TEXTS)]
     given = select(Vote.text_row).join(Annotation, Annotation.number == Vote.annotation_number)
     given = given.join(Text, Text.row == Vote.text_row).where(Text.deleted.is_(None))
     given = given.where(Annotation.key.in_(keys), Vote.person_number == person.number)

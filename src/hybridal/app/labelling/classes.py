@@ -1,4 +1,4 @@
-"""The classes: added, renamed, described, ordered and archived at any time; no annotation is lost."""
+"""Classes can be added, renamed, described, ordered and archived at any time; no annotation is lost."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from hybridal.app.db.connect import exclusive
 from hybridal.app.db.schema import Class, Prediction
 from hybridal.errors import UserError
 
-MOST_CLASSES = 1000
-"""More classes than this are a column of texts that was taken for one of labels."""
+MAX_CLASSES = 1000
+"""A column with more values than this is probably not the label column."""
 
 LONGEST_NAME = 200
 
 Archived = Literal["", "kept", "out"]
-"""Whether a class can be given; if not, whether the model goes on learning its labels."""
+"""Whether a class can be given (""); if not, whether the model still learns its labels."""
 
-# As it is now: it may have been merged since this transaction last looked.
+# Reload it: it may have been merged since this session last read it.
 _OF_THIS_NAME = select(Class).where(Class.name == bindparam("name")).execution_options(populate_existing=True)
 
 
 def active(session: Session) -> list[Class]:
-    """The classes that can be given, in the order in which they are shown."""
+    """Read the classes that can be given, in the order in which they are shown."""
     return [one for one in current(session) if not one.archived]
 
 
 def current(session: Session) -> list[Class]:
-    """The classes that labels can be of, archived ones too, in their order."""
+    """Read all classes that labels can have, including archived ones, in their order."""
     there = select(Class).where(Class.became.is_(None), Class.archived != "deleted")
     return [*session.scalars(there.order_by(Class.position, Class.number))]
 
 
 def find(session: Session, name: str) -> Class:
-    """The class of this name; the name of a class that was merged means what it became."""
+    """Find a class by name; the name of a merged class finds the class it became."""
     found = session.scalar(_OF_THIS_NAME, {"name": name.strip()})
     if found is None:
         close = get_close_matches(name, [one.name for one in active(session)], n=1)
@@ -51,27 +51,27 @@ def find(session: Session, name: str) -> Class:
 
 
 def find_offered(session: Session, name: str) -> Class:
-    """As `find`, and refuses a class that is archived: files may still bring labels of it, people give no more."""
+    """Find a class that people can give; an archived one is refused."""
     if (found := find(session, name)).archived:
         raise ConflictError(f"The class '{found.name:.40}' is archived; choose another.")
     return found
 
 
 def resolve(session: Session, number: int) -> int:
-    """The number of what a class has become by now."""
+    """Follow the merges of a class to its current number."""
     while (became := get(session, number).became) is not None:
         number = became
     return number
 
 
 def current_classes(session: Session) -> dict[int, int]:
-    """The class that each class number stands for now."""
+    """Map each class number to the class that it stands for now."""
     rows = session.execute(select(Class.number, Class.became))
     return resolve_merges(dict(rows.all()))
 
 
 def resolve_merges(became: Mapping[int, int | None]) -> dict[int, int]:
-    """The class that each class stands for, itself where it was never merged.
+    """Map each class to the end of its merges; a class that was never merged to itself.
 
     >>> resolve_merges({1: None, 2: 3, 3: 1})
     {1: 1, 2: 1, 3: 1}
@@ -86,7 +86,7 @@ def resolve_merges(became: Mapping[int, int | None]) -> dict[int, int]:
 
 
 def get(session: Session, number: int) -> Class:
-    """The class of this number."""
+    """Read a class by its number."""
     found = session.get(Class, number)
     if found is None:
         raise MissingError(f"There is no class number {number}.")
@@ -94,7 +94,7 @@ def get(session: Session, number: int) -> Class:
 
 
 def add(session: Session, names: Sequence[str]) -> list[Class]:
-    """Adds classes behind those that are there; those of them that are there already stay as they are."""
+    """Add classes at the end of the list; existing ones stay as they are."""
     exclusive(session)
     last = session.scalar(select(func.max(Class.position)))
     position = 0 if last is None else last + 1
@@ -104,13 +104,13 @@ def add(session: Session, names: Sequence[str]) -> list[Class]:
             position += 1
     session.flush()
     number = session.scalar(select(func.count()).select_from(Class)) or 0
-    if number > MOST_CLASSES:
-        raise UserError(f"{number} classes are too many (the limit is {MOST_CLASSES}); is this the right label column?")
+    if number > MAX_CLASSES:
+        raise UserError(f"{number} classes are too many (the limit is {MAX_CLASSES}); is this the right label column?")
     return [find(session, name) for name in names]
 
 
 def rename(session: Session, number: int, name: str) -> Class:
-    """Another name for the same class."""
+    """Rename a class."""
     exclusive(session)
     found, name = get(session, number), checked(name)
     other = session.scalar(select(Class).where(Class.name == name, Class.number != number))
@@ -125,7 +125,7 @@ def rename(session: Session, number: int, name: str) -> Class:
 
 
 def describe(session: Session, number: int, description: str | None = None, examples: str | None = None) -> Class:
-    """What belongs into a class, for people, the model and an LLM; None leaves it as it is."""
+    """Change the description or the examples of a class; None leaves them as they are."""
     found = get(session, number)
     found.description = found.description if description is None else description
     found.examples = found.examples if examples is None else examples
@@ -133,7 +133,7 @@ def describe(session: Session, number: int, description: str | None = None, exam
 
 
 def examples_of(found: Class) -> list[str]:
-    """The texts that stand for a class.
+    """Split the examples of a class into texts.
 
     >>> examples_of(Class(examples="It crashes.\\n\\n It hangs. "))
     ['It crashes.', 'It hangs.']
@@ -142,7 +142,7 @@ def examples_of(found: Class) -> list[str]:
 
 
 def place(session: Session, number: int, position: int) -> Class:
-    """Moves a class to a position among the active ones, from 0."""
+    """Move a class to a position among the active ones, counted from 0."""
     exclusive(session)
     found = get(session, number)
     others = [other for other in active(session) if other.number != number]
@@ -153,7 +153,7 @@ def place(session: Session, number: int, position: int) -> Class:
 
 
 def checked(name: str) -> str:
-    """A name that can be that of a class.
+    """Strip and check the name of a class.
 
     >>> checked(" bug ")
     'bug'
@@ -165,7 +165,7 @@ def checked(name: str) -> str:
 
 
 def archive(session: Session, number: int, how: Archived) -> Class:
-    """Takes a class out of use, or back into it; every label stays in the record (see `Archived`)."""
+    """Archive a class, or bring it back; all annotations stay (see `Archived`)."""
     exclusive(session)
     found = in_use(session, number)
     found.archived = how
@@ -175,7 +175,7 @@ def archive(session: Session, number: int, how: Archived) -> Class:
 
 
 def in_use(session: Session, number: int) -> Class:
-    """The class of this number, unless it was merged or deleted."""
+    """Read a class by its number; one that was merged or deleted is refused."""
     found = get(session, number)
     if found.became is not None or found.archived == "deleted":
         raise ConflictError(f"The class '{found.name:.40}' was merged or deleted before.")

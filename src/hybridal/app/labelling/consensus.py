@@ -1,4 +1,4 @@
-"""What a text's votes come to: its consensus, whether it is still open, and the project's counts."""
+"""What follows from the votes on a text: its consensus, whether it is open, and the project's counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hybridal.app.db.schema import Consensus, Lease, Person, Setting, Tally, Tex
 
 @dataclass(frozen=True)
 class CastVote:
-    """A vote as a value: the kind of its annotator, the class (None for a skip), and the number of the annotation."""
+    """A vote as a value: the annotator's kind, the class (None for a skip), and the number of the annotation."""
 
     kind: str
     class_number: int | None
@@ -28,16 +28,23 @@ class CastVote:
 
 @dataclass(frozen=True)
 class Resolution:
-    """The class that the model learns, and who settled it."""
+    """The class that the model learns, and its source."""
 
     class_number: int
     source: str
 
 
 def consensus_of(votes: Sequence[CastVote], majority: bool = False) -> Resolution | None:
-    """An adjudication wins; else people who agree; else, where no person labelled it, the file, then the LLM.
+    """Decide the consensus: an adjudication wins, then people who agree, then the file, then the LLM.
 
-    With `majority` people need not all agree: a class that more than half of them gave is enough.
+    The file and the LLM count only if no person has labelled the text.
+
+    Args:
+        votes: All votes on the text.
+        majority: Whether a class that more than half of the people gave is enough.
+
+    Returns:
+        The class and its source; None while there is no consensus.
 
     >>> consensus_of([CastVote("file", 1), CastVote("person", 2)])
     Resolution(class_number=2, source='people')
@@ -60,7 +67,7 @@ def consensus_of(votes: Sequence[CastVote], majority: bool = False) -> Resolutio
 
 
 def flagged(votes: Sequence[CastVote]) -> bool:
-    """Whether somebody flagged it, and nobody has decided since.
+    """Whether the text was flagged, and not adjudicated since.
 
     >>> flagged([CastVote("person", 1, number=3, flagged=True), CastVote("person", 1, number=4, decides=True)])
     False
@@ -70,7 +77,7 @@ def flagged(votes: Sequence[CastVote]) -> bool:
 
 
 def classes_of(votes: Sequence[CastVote], kind: str) -> Counter[int]:
-    """The classes that annotators of one kind gave, and how many of them."""
+    """Count the classes that annotators of one kind gave."""
     return Counter(vote.class_number for vote in votes if vote.kind == kind and vote.class_number is not None)
 
 
@@ -85,7 +92,7 @@ _COUNTS = select(*(getattr(Tally, name) for name in COUNT_NAMES))
 
 
 def counts_of(split: str, votes: Sequence[CastVote], consensus: Resolution | None) -> Counter[str]:
-    """What one text adds to the counts.
+    """Compute what one text adds to the counts.
 
     >>> votes = [CastVote("person", 1, number=7, flagged=True), CastVote("person", 2)]
     >>> sorted(counts_of("pool", votes, None).elements())
@@ -103,11 +110,11 @@ def counts_of(split: str, votes: Sequence[CastVote], consensus: Resolution | Non
 
 
 Moved = dict[str, int]
-"""By how much each count moved."""
+"""The change of each count."""
 
 
 def move_counts(session: Session, before: Counter[str], now: Counter[str]) -> Moved:
-    """Moves the counts by the difference. The last act of a transaction: it makes others wait until its end."""
+    """Update the counts by the difference. Do it last in a transaction, since it locks the counts until the commit."""
     moved = {name: now[name] - before[name] for name in COUNT_NAMES}
     if any(moved.values()):
         execute(session, _MOVE, **{f"by_{name}": by for name, by in moved.items()})
@@ -115,17 +122,19 @@ def move_counts(session: Session, before: Counter[str], now: Counter[str]) -> Mo
 
 
 def counts(session: Session) -> dict[str, int]:
-    """The counts as they are now."""
+    """Read the current counts."""
     return dict(zip(COUNT_NAMES, execute(session, _COUNTS).one(), strict=True))
 
 
-_MANY = 10_000  # nobody needs to know more exactly how many labels are new
+_MAX_COUNTED = 10_000  # new labels are not counted beyond this
 
 
 def new_labels(session: Session, since: int) -> int:
-    """How many labels to learn from came, or changed, after this annotation."""
-    changed = select(Consensus.text_row).where(Consensus.changed > since).order_by(Consensus.changed).limit(_MANY)
-    # Not `split == "pool"`, for which SQLite would go through all texts of the pool.
+    """Count the pool labels that came or changed after this annotation."""
+    changed = (
+        select(Consensus.text_row).where(Consensus.changed > since).order_by(Consensus.changed).limit(_MAX_COUNTED)
+    )
+    # With a condition `split == "pool"` SQLite would scan all texts of the pool.
     pool = func.sum(case((Text.split == "pool", 1), else_=0))
     return session.scalar(select(pool).where(Text.row.in_(changed))) or 0
 
@@ -160,12 +169,12 @@ _UPDATE_TEXT = (
 
 
 def votes_on(session: Session, text: Text) -> dict[int, CastVote]:
-    """What everybody says of a text now, by the number of the person."""
+    """Read the votes on a text, by the number of the person."""
     return votes_by_text(session, [text.row])[text.row]
 
 
 def votes_by_text(session: Session, rows: Sequence[int]) -> dict[int, dict[int, CastVote]]:
-    """What everybody says of some texts now, by the row of the text and the number of the person."""
+    """Read the votes on some texts, by the row of the text and the number of the person."""
     votes: dict[int, dict[int, CastVote]] = {row: {} for row in rows}
     for row, person, *what in execute(session, _VOTES, rows=rows):
         votes[row][person] = CastVote(*what)
@@ -175,10 +184,18 @@ def votes_by_text(session: Session, rows: Sequence[int]) -> dict[int, dict[int, 
 def record_vote(
     session: Session, text: Text, person: Person, before: Mapping[int, CastVote], vote: CastVote | None, answer: int
 ) -> Moved:
-    """Replaces a person's vote (None: removes it) because of an annotation, and updates all that follows from it.
+    """Replace a person's vote, and update what follows from it.
 
-    `before` are the votes on the text, which must be locked by the caller: two people may annotate it at the same
-    moment.
+    Args:
+        session: A session that has locked the text, since two people may annotate it at the same moment.
+        text: The text.
+        person: The annotator.
+        before: The votes on the text so far, by the number of the person.
+        vote: The new vote; None removes it.
+        answer: The number of the annotation that causes the change.
+
+    Returns:
+        The change of the project's counts.
     """
     after = dict(before)
     if after.pop(person.number, None) is not None:
@@ -203,7 +220,7 @@ _ON_DISAGREEMENT = select(Setting.value).where(Setting.name == "on_disagreement"
 
 
 def by_majority(session: Session) -> bool:
-    """Whether the project lets a majority settle what people disagree on; else a reviewer decides."""
+    """Whether a majority settles disagreements in this project; otherwise a reviewer does."""
     return execute(session, _ON_DISAGREEMENT).scalar() == "majority"
 
 
@@ -218,7 +235,7 @@ class Change:
 
 
 def update_consensus(session: Session, changes: Sequence[Change]) -> Moved:
-    """The consensus, the openness and the counts of texts on which votes changed; a deleted text has none of them."""
+    """Update consensus, openness and counts of texts whose votes changed; deleted texts have none of them."""
     majority = any(len(one.before) > 1 or len(one.after) > 1 for one in changes) and by_majority(session)
     settled = _settled(session, changes)
     gone: list[dict[str, Any]] = []
@@ -246,7 +263,7 @@ def update_consensus(session: Session, changes: Sequence[Change]) -> Moved:
 
 
 def _settled(session: Session, changes: Sequence[Change]) -> dict[int, Resolution | None]:
-    """What there was before. Where it depends on the rule it is read: another may have been decided meanwhile."""
+    """The consensus before. If it depends on the majority rule it is read, since the rule may have changed."""
     found = {one.text.row: consensus_of(one.before) for one in changes}
     unsure = [one.text.row for one in changes if consensus_of(one.before, majority=True) != found[one.text.row]]
     if unsure:
@@ -256,12 +273,12 @@ def _settled(session: Session, changes: Sequence[Change]) -> dict[int, Resolutio
 
 
 def count_people(votes: Sequence[CastVote]) -> int:
-    """How many people labelled it; who only decides between others is not asked as one of them."""
+    """Count the people who labelled the text; adjudications do not count."""
     return sum(vote.kind == "person" and vote.class_number is not None and not vote.decides for vote in votes)
 
 
 def is_open(wanted: int, votes: Sequence[CastVote]) -> bool:
-    """Whether somebody may still be asked: it has no consensus, or too few opinions of those that are wanted.
+    """Whether people may still be asked: there is no consensus, or fewer people have labelled it than wanted.
 
     >>> person, file = CastVote("person", 1), CastVote("file", 1)
     >>> is_open(1, []), is_open(1, [person]), is_open(2, [person]), is_open(2, [file])
@@ -274,18 +291,18 @@ def is_open(wanted: int, votes: Sequence[CastVote]) -> bool:
 
 
 def lock_texts(session: Session, which: ColumnElement[bool]) -> None:
-    """Locks some texts, for who answers several in one transaction: all of them before the counts move.
+    """Lock all texts of a transaction before its counts change, always in the same order.
 
-    Else somebody who has locked one of them, and waits for the counts, would be waited for in turn.
+    Otherwise two transactions could deadlock: one holds the counts and waits for a text of the other.
     """
     session.execute(select(Text.row).where(which).order_by(Text.row).with_for_update(key_share=True))
 
 
 def lock_text(session: Session, text_row: int) -> Text:
-    """A text that no other transaction answers until this one ends."""
+    """Read a text and lock it until the transaction ends."""
     return session.scalars(_OF_ROW, {"row": text_row}).one()
 
 
 def find_and_lock(session: Session, text_id: str) -> Text | None:
-    """The same by its id, if there is such a text."""
+    """Read a text by its id and lock it; None if there is no such text."""
     return session.scalars(_OF_ID, {"id": text_id}).one_or_none()

@@ -1,4 +1,4 @@
-"""Texts are deleted and brought back. What was said of them stays in the record, and counts again when they are."""
+"""Delete and restore texts. Their annotations stay, and count again when they are restored."""
 
 from __future__ import annotations
 
@@ -15,15 +15,20 @@ from hybridal.app.labelling.texts import chunks
 
 
 def delete_texts(session: Session, rows: Sequence[int], at: float) -> int:
-    """Deletes texts: nobody is asked for them, and nothing that is shown, exported or learnt has them in it.
+    """Delete texts: they are not served, shown, exported or learnt any more.
 
-    `at` is the time that they are deleted by, the same for all that one person deletes at once. Returns how many there
-    were.
+    Args:
+        session: A session that may write.
+        rows: The rows of the texts.
+        at: The time of deletion, the same for all texts of one request.
+
+    Returns:
+        How many texts were deleted.
     """
     texts = lock_some(session, rows, Text.deleted.is_(None))
     here = [text.row for text in texts]
-    said = votes_by_text(session, here)
-    update_consensus(session, [Change(text, [*said[text.row].values()], [], 0) for text in texts])
+    votes = votes_by_text(session, here)
+    update_consensus(session, [Change(text, [*votes[text.row].values()], [], 0) for text in texts])
     for table in (Lease, QueuedText, Prediction):
         session.execute(delete(table).where(table.text_row.in_(here)))
     session.execute(update(Text).where(Text.row.in_(here)).values(deleted=at, open=False))
@@ -32,20 +37,20 @@ def delete_texts(session: Session, rows: Sequence[int], at: float) -> int:
 
 
 def restore_texts(session: Session, rows: Sequence[int]) -> int:
-    """Brings deleted texts back with all that was said of them; how many there were."""
+    """Restore deleted texts with their annotations; return how many there were."""
     texts = lock_some(session, rows, Text.deleted.is_not(None))
     here = [text.row for text in texts]
     session.execute(update(Text).where(Text.row.in_(here)).values(deleted=None, open=True))
-    said = votes_by_text(session, here)
-    votes = [(text, [*said[text.row].values()]) for text in texts]
-    newest = [Change(text, [], after, max((vote.number for vote in after), default=0)) for text, after in votes]
-    update_consensus(session, newest)
+    votes = votes_by_text(session, here)
+    after = [(text, [*votes[text.row].values()]) for text in texts]
+    changes = [Change(text, [], some, max((vote.number for vote in some), default=0)) for text, some in after]
+    update_consensus(session, changes)
     move_counts(session, Counter(), Counter(texts=len(here)))
     return len(here)
 
 
 def in_parts(sessions: Sessions, act: Callable[[Session, Sequence[int]], int], rows: Sequence[int]) -> int:
-    """Does it with many texts while people label, in short transactions; how many it was done with."""
+    """Apply an action to many texts in short transactions, so that people can label meanwhile; return its total."""
     done = 0
     for part in chunks(rows):
         with sessions.begin() as session:
@@ -54,7 +59,7 @@ def in_parts(sessions: Sessions, act: Callable[[Session, Sequence[int]], int], r
 
 
 def lock_some(session: Session, rows: Sequence[int], *which: ColumnElement[bool]) -> Sequence[Text]:
-    """Those of some texts for which this holds; nobody is given or answers one of them until this transaction ends."""
+    """Read the texts that fulfil the conditions, and lock them and the queue until the transaction ends."""
     exclusive(session)
     lock_texts(session, Text.row.in_(rows))
     some = select(Text).where(Text.row.in_(rows), *which).order_by(Text.row)

@@ -1,6 +1,6 @@
-"""A class is deleted, or merged into another: at once nobody can give it, and its texts follow some at a time.
+"""Delete a class, or merge it into another: it is unavailable at once, and its texts are updated a few at a time.
 
-What is left to do is known from the database: whoever is cut off goes on later, and labelling goes on meanwhile.
+The remaining work follows from the database, so it continues after an interruption, and people can label meanwhile.
 """
 
 from __future__ import annotations
@@ -24,27 +24,28 @@ _GONE = select(Class.number).where(_DELETED | Class.became.is_not(None))
 
 
 def remove(session: Session, number: int) -> int:
-    """Deletes a class: who gave it has said nothing, as far as anything counts. How many texts it was said of.
+    """Delete a class: its labels no longer count. Return how many texts had it.
 
-    It stays as a row whose name says so, which the record refers to; its old name is free. `follow` does the rest.
+    Its row stays for the annotations that refer to it, under a name that marks it as deleted, so that the old name is
+    free. `follow` updates the texts.
     """
-    _let_nobody_annotate(session)
+    _block_annotations(session)
     found = in_use(session, number)
     merged = session.scalars(select(Class).where(Class.became.is_not(None))).all()
     for one in [found, *(one for one in merged if resolve(session, one.number) == number)]:
         one.name = _name_of_deleted(session, one.name)
         session.flush()
     found.archived = "deleted"
-    said_of = select(func.count(Vote.text_row.distinct())).where(Vote.class_number == number)
-    return session.scalar(said_of) or 0
+    labelled = select(func.count(Vote.text_row.distinct())).where(Vote.class_number == number)
+    return session.scalar(labelled) or 0
 
 
 def merge(session: Session, number: int, into: int) -> Class:
-    """Everything of class `number` is of class `into` from now on; people who differed only in this agree then.
+    """Merge class `number` into class `into`; people who differed only in these classes agree then.
 
-    It stays as a row that says what it became. `follow` does the rest.
+    Its row stays, with the class that it became. `follow` updates the texts.
     """
-    _let_nobody_annotate(session)
+    _block_annotations(session)
     gone, left = in_use(session, number), in_use(session, into)
     if gone is left or left.archived:
         raise ConflictError("A class is merged into another one that can be given.")
@@ -53,9 +54,9 @@ def merge(session: Session, number: int, into: int) -> Class:
     return left
 
 
-def _let_nobody_annotate(session: Session) -> None:
+def _block_annotations(session: Session) -> None:
     exclusive(session)
-    lock_annotations(session)  # whoever annotates afterwards finds that the class is gone
+    lock_annotations(session)  # later annotations find that the class is gone
 
 
 def _name_of_deleted(session: Session, name: str) -> str:
@@ -65,26 +66,26 @@ def _name_of_deleted(session: Session, name: str) -> str:
 
 
 def rows_to_follow(session: Session) -> Sequence[int]:
-    """The texts that still have to do with a class that is gone."""
+    """The texts with a vote for, or a prediction of, a class that is gone."""
     voted = select(Vote.text_row).where(Vote.class_number.in_(_GONE))
     predicted = select(Prediction.text_row).where(Prediction.class_number.in_(_GONE))
     return session.scalars(union(voted, predicted).order_by("text_row")).all()
 
 
 def follow(session: Session, rows: Sequence[int]) -> None:
-    """Takes deleted classes off some texts, and puts what others became in the place of those."""
+    """Remove deleted classes from some texts, and replace merged ones."""
     texts = lock_some(session, rows)
     now, deleted = current_classes(session), {*session.scalars(select(Class.number).where(_DELETED))}
     changes, votes = [], votes_by_text(session, rows)
     settled = {*session.scalars(select(Consensus.text_row).where(Consensus.text_row.in_(rows)))}
     for text in texts:
-        said = [*votes[text.row].values()]
-        renamed = [_renamed(vote, now) for vote in said]
-        # Where there is a consensus, it only gets another name, which is nothing new to learn.
-        before = renamed if text.row in settled else said
+        old = [*votes[text.row].values()]
+        renamed = [_renamed(vote, now) for vote in old]
+        # An existing consensus is only renamed, so it must not count as a new label.
+        before = renamed if text.row in settled else old
         after = [vote for vote in renamed if vote.class_number not in deleted]
         if before != after:
-            changes.append(Change(text, before, after, max(vote.number for vote in said)))
+            changes.append(Change(text, before, after, max(vote.number for vote in old)))
     merged = {number: end for number, end in now.items() if number != end}
     for table in (Vote, Consensus, Prediction):
         here = table.text_row.in_(rows)

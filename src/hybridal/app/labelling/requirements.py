@@ -1,6 +1,6 @@
-"""What people disagree on is settled by another rule: at once where somebody annotates, and elsewhere some at a time.
+"""Apply a changed rule for disagreements: at once to texts that are annotated, to all others a few at a time.
 
-How far it has come is kept: whoever is cut off goes on later, and labelling goes on meanwhile.
+The progress is stored, so that the work continues after an interruption, and people can label meanwhile.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from hybridal.app.labelling.consensus import Change, update_consensus, votes_by_
 from hybridal.app.labelling.removal import lock_some
 from hybridal.app.project_settings import DEFAULTS, read, write
 
-SETTLED = "settled"  # the setting that says up to which row it has come
+SETTLED = "settled"  # the setting that stores the last row
 
 
 def settle_again(session: Session) -> None:
-    """Has all texts on which people differ settled by the rule that is decided now; `settle_some` does it."""
+    """Begin to apply the current rule to all texts on which people disagree; `settle_some` does the work."""
     exclusive(session)
-    lock_annotations(session)  # whoever annotates afterwards knows the rule
+    lock_annotations(session)  # later annotations use the new rule
     write(session, {SETTLED: 0})
 
 
 def unsettled(session: Session) -> bool:
-    """Whether texts may be left that another rule settled."""
+    """Whether texts may be left that the old rule settled."""
     return bool(read(session)[SETTLED] != DEFAULTS[SETTLED])
 
 
 def settle_some(session: Session, n: int) -> bool:
-    """Settles the next texts; whether others may be left."""
+    """Apply the rule to the next n texts; return whether others may be left."""
     exclusive(session)
     if not unsettled(session):
         return False
@@ -39,8 +39,8 @@ def settle_some(session: Session, n: int) -> bool:
     differing = of_people.group_by(Vote.text_row).having(func.count(Vote.class_number.distinct()) > 1)
     rows = session.scalars(differing.order_by(Vote.text_row).limit(n)).all()
     texts = lock_some(session, rows)
-    said = votes_by_text(session, rows)
-    votes = [(text, [*said[text.row].values()]) for text in texts]
-    update_consensus(session, [Change(text, now, now, max(one.number for one in now)) for text, now in votes])
+    votes = votes_by_text(session, rows)
+    unchanged = [(text, [*votes[text.row].values()]) for text in texts]
+    update_consensus(session, [Change(text, now, now, max(one.number for one in now)) for text, now in unchanged])
     write(session, {SETTLED: rows[-1] if rows else DEFAULTS[SETTLED]})
     return bool(rows)

@@ -1,4 +1,4 @@
-"""Texts are found by words, class and state, and listed by what the model says of them."""
+"""Search texts by words, class and state, and list them by the model's predictions."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from hybridal.app.labelling.consensus import counts
 State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation", "deleted"]
 Order = Literal["sure", "doubt"]
 
-ON_A_PAGE = 50
-MOST_COUNTED = 1000  # nearly all texts may have the words that are looked for, and nobody looks through so many
+PAGE_SIZE = 50
+MAX_COUNTED = 1000  # matches of a search by words are not counted beyond this, since nearly all texts may match
 
 
 @dataclass(frozen=True)
-class Found:
-    """One page of what was looked for."""
+class SearchPage:
+    """One page of search results; `more` if there are more matches than were counted."""
 
     texts: list[Text]
     total: int
-    more: bool = False  # than are counted, and pages
+    more: bool = False
 
     @property
     def pages(self) -> int:
-        return max(1, -(-self.total // ON_A_PAGE))
+        return max(1, -(-self.total // PAGE_SIZE))
 
 
 def search(
@@ -45,38 +45,47 @@ def search(
     order: Order | None = None,
     among: Sequence[int] | None = None,
     exact: bool = False,
-) -> Found:
-    """The texts that fit all of it: the newest answers first where they were answered, else in the file's order.
+) -> SearchPage:
+    """Find the texts that match all conditions.
 
-    `by` is the number of a person whose answers alone count, as if nobody else had said anything. `predicted` is the
-    class that the model holds to be the likeliest. By what it says they are listed in an `order`: the surest first,
-    unless those in `doubt` are wanted. `among` are rows to look for them among, which also are their order. Only an
-    `exact` search by words counts more of them than `MOST_COUNTED`, or than lie before the page and on it.
+    Annotated texts are listed by their newest annotation, others in the order of the file.
+
+    Args:
+        session: A session of the project.
+        words: Words or parts of words that the text contains.
+        class_name: The class of its consensus.
+        state: Its state.
+        page: Number of the page, from 1.
+        by: Number of a person; only their annotations count for class and state.
+        predicted: The likeliest class according to the model.
+        order: List by prediction: "sure" for the highest probability first, "doubt" for the highest entropy first.
+        among: Rows to search among; they also give the order.
+        exact: Count all matches of a search by words, not only `MAX_COUNTED`.
     """
-    start = (page - 1) * ON_A_PAGE
+    start = (page - 1) * PAGE_SIZE
     if among is not None:
         fit = select(Text.row).where(Text.row.in_(among))
         if predicted:
             fit = fit.where(Text.row.in_(_predictions(predicted, None).order_by(None)))
         fitting = {*session.scalars(fit.where(*_filters(session, Text.row, words, class_name, state, by)))}
         rows = [row for row in among if row in fitting]
-        return Found(_texts(session, rows[start : start + ON_A_PAGE]), len(rows))
+        return SearchPage(_texts(session, rows[start : start + PAGE_SIZE]), len(rows))
     in_order = _in_order(session, words, class_name, state, by, predicted, order)
-    if words.strip():  # looked through once, for the page and for the count
-        most = max(MOST_COUNTED, start + ON_A_PAGE)
+    if words.strip():  # one query for the page and the count
+        most = max(MAX_COUNTED, start + PAGE_SIZE)
         rows = [*session.scalars(in_order if exact else in_order.limit(most + 1))]
         more = not exact and len(rows) > most
-        return Found(_texts(session, rows[start : start + ON_A_PAGE]), most if more else len(rows), more)
-    rows = [*session.scalars(in_order.limit(ON_A_PAGE).offset(start))]
+        return SearchPage(_texts(session, rows[start : start + PAGE_SIZE]), most if more else len(rows), more)
+    rows = [*session.scalars(in_order.limit(PAGE_SIZE).offset(start))]
     if class_name or state not in (None, "unlabelled"):
         total = _count(session, in_order)
-    elif predicted or order:  # by the labelled ones, which are few, and not one by one; what is deleted has none
+    elif predicted or order:  # subtract the labelled ones, which are few; deleted texts have no prediction
         listed = _predictions(predicted, order)
         labelled = listed.where(Prediction.text_row.in_(_labels(by)))
         total = _count(session, listed) - (_count(session, labelled) if state else 0)
     else:
         total = _count(session, in_order) if state else counts(session)["texts"]
-    return Found(_texts(session, rows), total)
+    return SearchPage(_texts(session, rows), total)
 
 
 def _in_order(
@@ -91,12 +100,12 @@ def _in_order(
     if predicted or order:
         filters = _filters(session, Prediction.text_row, words, class_name, state, by)
         return _predictions(predicted, order).where(*filters)
-    if state in ("labelled", "skipped", "flagged") or class_name:  # few of all texts, and all of them have votes
-        said = aliased(Vote)
-        answered = select(said.text_row).where(*_filters(session, said.text_row, words, class_name, state, by))
+    if state in ("labelled", "skipped", "flagged") or class_name:  # few texts, all of which have votes
+        vote = aliased(Vote)
+        answered = select(vote.text_row).where(*_filters(session, vote.text_row, words, class_name, state, by))
         if by is not None:
-            answered = answered.where(said.person_number == by)
-        return answered.group_by(said.text_row).order_by(func.max(said.annotation_number).desc(), said.text_row)
+            answered = answered.where(vote.person_number == by)
+        return answered.group_by(vote.text_row).order_by(func.max(vote.annotation_number).desc(), vote.text_row)
     wanted = _wanted(session, words, class_name, state, by)
     return wanted.order_by(wanted.selected_columns[0])
 
@@ -111,7 +120,7 @@ def _count(session: Session, rows: Select[int]) -> int:
 
 
 def _predictions(predicted: str, order: Order | None) -> Select[int]:
-    """The rows that the model has scored, along an index."""
+    """Select the rows with a prediction, in the order of an index."""
     by = Prediction.entropy if order == "doubt" else Prediction.probability
     rows = select(Prediction.text_row).order_by(by.desc(), Prediction.text_row.desc())
     if not predicted:
@@ -119,12 +128,12 @@ def _predictions(predicted: str, order: Order | None) -> Select[int]:
     return rows.where(Prediction.class_number == select(Class.number).where(Class.name == predicted).scalar_subquery())
 
 
-# Few, where there are any: found by an index of their own, so that no search looks at each text for this.
+# A partial index finds the few deleted texts, so that a search does not check each text.
 _DELETED = select(Text.row).where(Text.deleted.is_not(None))
 
 
 def rows_found(session: Session, words: str, class_name: str, state: State | None) -> list[int]:
-    """The rows of all texts that fit."""
+    """Read the rows of all texts that match."""
     return [*session.scalars(_wanted(session, words, class_name, state, None))]
 
 
@@ -141,7 +150,7 @@ Row = InstrumentedAttribute[int]
 def _filters(
     session: Session, row: Row, words: str, class_name: str, state: State | None, by: int | None
 ) -> Iterator[ColumnElement[bool]]:
-    """What must hold of a text, by its row."""
+    """Build the conditions on the row of a text."""
     if words.strip():
         yield contains(session, words, row)
     if class_name:
@@ -159,10 +168,10 @@ def _labels(by: int | None) -> Select[int]:
 
 
 def _is(state: State, row: Row, by: int | None) -> ColumnElement[bool]:
-    labels, standing, later = _labels(by), _of(by, select(Vote.text_row)), aliased(Vote)
-    # One by one: most texts have none.
+    labels, votes, later = _labels(by), _of(by, select(Vote.text_row)), aliased(Vote)
+    # A correlated subquery, because most texts have no label.
     unlabelled = ~labels.where(labels.selected_columns[0] == row).exists()
-    skipped = row.in_(standing.where(Vote.class_number.is_(None)))
+    skipped = row.in_(votes.where(Vote.class_number.is_(None)))
     decided = select(later.text_row).where(
         later.text_row == Vote.text_row,
         later.decides,
@@ -174,12 +183,12 @@ def _is(state: State, row: Row, by: int | None) -> ColumnElement[bool]:
         "labelled": row.in_(labels),
         "unlabelled": unlabelled,
         "skipped": and_(unlabelled, skipped),
-        "flagged": row.in_(standing.where(Vote.flagged, ~decided.exists())),
+        "flagged": row.in_(votes.where(Vote.flagged, ~decided.exists())),
         "validation": row.in_(select(Text.row).where(Text.split == "validation")),
         "deleted": row.in_(_DELETED),
     }
     return states[state]
 
 
-def _of(by: int | None, standings: Select[int]) -> Select[int]:
-    return standings if by is None else standings.where(Vote.person_number == by)
+def _of(by: int | None, votes: Select[int]) -> Select[int]:
+    return votes if by is None else votes.where(Vote.person_number == by)

@@ -1,4 +1,4 @@
-"""Where a project's texts come from: a file with its columns, or a task by its name, without its labels."""
+"""Read a project's texts from a file with columns, or from a named task without its labels."""
 
 from __future__ import annotations
 
@@ -22,15 +22,22 @@ from hybridal.tasks.table import NoColumnError
 from hybridal.tasks.task import check_classes
 
 MOST_BYTES = 500_000_000
-FIRST_ROWS, LONGEST_CELL = 5, 200  # of a preview
-LONGEST_CONTEXT = 10_000  # characters of a column beside the text
+PREVIEW_ROWS, LONGEST_CELL = 5, 200
+LONGEST_CONTEXT = 10_000  # characters of any other column
 
 
 @dataclass(frozen=True)
 class Source:
-    """The rows, the classes that are known from the start, and whether ids are only row numbers.
+    """Texts to create a project from.
 
-    Labels may be `suggested` only. `empty` and `duplicates` count the texts that were left out.
+    Attributes:
+        name: The name of the file or the task.
+        rows: The texts with their labels.
+        classes: The classes that are known from the start.
+        numbered: The ids are only row numbers.
+        suggested: Labels are suggestions, not answers.
+        empty: How many rows without text were left out.
+        duplicates: How many duplicate texts were left out.
     """
 
     name: str
@@ -54,7 +61,7 @@ def read_source(
     drop_duplicates: bool = False,
     suggested: bool = False,
 ) -> Source:
-    """A file of at most so many rows (see `read_rows` for its options), or the texts of a task to try things out.
+    """Read a file (see `read_rows` for the options), or the texts of a named task to try things out.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -81,15 +88,15 @@ def read_source(
 
 
 def _contexts(rows: Rows, columns: Sequence[str | None]) -> list[dict[str, str]]:
-    """What the columns beside these say of each row, where they say anything."""
+    """The non-empty values of all other columns, per row."""
     others = {name: values for name, values in rows.table.columns.items() if name not in columns}
     return [
-        {name: said for name, values in others.items() if (said := _written(values[row]))} for row in range(len(rows))
+        {name: value for name, values in others.items() if (value := _written(values[row]))} for row in range(len(rows))
     ]
 
 
 def _written(value: Any) -> str:
-    """A value as people read it, of any kind that a file can hold; half a character can be kept nowhere."""
+    """Format a value of any type; broken Unicode characters, which databases refuse, are replaced."""
     if value is None or isinstance(value, str):
         words = value or ""
     else:
@@ -108,7 +115,7 @@ def _check_lengths(rows: Rows) -> None:
 
 
 def _only(found: Source, rows: Rows, classes: Sequence[str]) -> Source:
-    """Rows whose label nobody asked for are left out, as everywhere."""
+    """Leave out rows with labels outside the chosen classes."""
     if any(rows.labels):
         names = choose_classes(rows, [], classes)
         return replace(found, classes=names, rows=[row for row in found.rows if row[2] is None or row[2] in names])
@@ -118,10 +125,17 @@ def _only(found: Source, rows: Rows, classes: Sequence[str]) -> Source:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a file has, for somebody to confirm: its columns, its first rows, and what would come of them.
+    """What a file contains, for the user to confirm before anything is added.
 
-    `rows` counts all, `empty` and `duplicates` those that can be left out, `labels` how often each occurs. With these
-    `chosen` columns there may be a `problem`, and then nothing is counted.
+    Attributes:
+        columns: Names of all columns.
+        first: The first rows.
+        chosen: The columns for text, label and id.
+        rows: How many rows there are.
+        empty: How many have no text.
+        duplicates: How many have the text of an earlier row.
+        labels: How often each label occurs.
+        problem: Why the file cannot be read with these columns; the counts are then 0.
     """
 
     columns: list[str]
@@ -135,7 +149,7 @@ class Preview:
 
 
 def preview_file(path: Path, chosen: Columns | None, most: int) -> Preview:
-    """A look at a file by these columns, or by those that its first rows suggest.
+    """Preview a file with the chosen columns, or with those that its first rows suggest.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -149,7 +163,7 @@ def preview_file(path: Path, chosen: Columns | None, most: int) -> Preview:
     if not begins.columns:
         raise UserError(f"{path}: no column has a name; name them in the first row, or as keys of each object.")
     columns = chosen or guess_columns(begins.columns)
-    cells = [[_cell(value) for value in values[:FIRST_ROWS]] for values in begins.columns.values()]
+    cells = [[_cell(value) for value in values[:PREVIEW_ROWS]] for values in begins.columns.values()]
     found = Preview([*begins.columns], [list(row) for row in zip(*cells, strict=True)], columns)
     try:
         rows = read_rows(path, columns.text, columns.label, columns.id, most, drop_empty=True, drop_duplicates=True)
@@ -190,11 +204,11 @@ def check_unpacked_size(path: Path, most_rows: int) -> None:
                     total += compute.sum(lengths.take(column.indices)).as_py() or 0
                 _check_size(path, file.metadata.num_rows, total, most_rows)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError):
-        return  # its reader says what is wrong with it
+        return  # its reader reports the error
 
 
 def _unzipped_bytes(path: Path) -> int:
-    """What an archive unpacks to; 0 for a file that is none, or damaged."""
+    """The unpacked size of an archive; 0 for other files and damaged ones."""
     try:
         with zipfile.ZipFile(path) as archive:
             return sum(member.file_size for member in archive.infolist())

@@ -1,4 +1,4 @@
-"""Texts come in, some of them set aside for validation or for several people."""
+"""Add texts to a project, some of them set aside for validation or for several people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hybridal.tasks.class_names import sort_names
 
 
 class Row(NamedTuple):
-    """A text that comes in, with its label if it has one, and what else its file says of it."""
+    """A text to add, with its label if it has one, and the other columns of its file."""
 
     id: str
     text: str
@@ -34,22 +34,28 @@ class Row(NamedTuple):
 
 
 GivenRow = Row | tuple[str, str, str | None]
-"""A row as it is handed in: who has no context gives a plain tuple."""
+"""A row to add; without a context a plain tuple will do."""
 
 
 LONGEST_TEXT = 100_000
-"""So many characters a text may have: some forty pages. Nobody reads more before they answer."""
+"""The most characters of a text, about forty pages."""
 
 LONGEST_ID = 500
-_AT_ONCE = 500
-_A_PART = 2000  # texts in a transaction
-RESERVE_SETTINGS = ("budget", "validation_first", "validation_share")  # what `reserve` is computed from
+_ROWS_PER_QUERY = 500
+_TEXTS_PER_TRANSACTION = 2000
+RESERVE_SETTINGS = ("budget", "validation_first", "validation_share")  # arguments of `reserve`
 
 
 def new_rows(session: Session, rows: Sequence[GivenRow], numbered: bool = False) -> list[Row]:
-    """The rows that are not there yet. An id is that of one text.
+    """Return the rows that the project does not have yet.
 
-    `numbered` rows have only row numbers for ids: they are known by their text, and count on from those that are there.
+    Args:
+        session: A session of the project.
+        rows: The rows of a file.
+        numbered: The ids are only row numbers. Rows are then compared by text, and new ids continue the numbers.
+
+    Raises:
+        ConflictError: An id belongs to another text.
     """
     given = [Row(clean(id), clean(body), *more) for id, body, *more in rows]
     there = session.scalar(select(Text.row).limit(1)) is not None
@@ -78,8 +84,8 @@ def _count_on(session: Session, rows: Sequence[Row]) -> list[Row]:
     return [row._replace(id=next(free)) for row in new]
 
 
-def chunks(items: Sequence[Any], size: int = _AT_ONCE) -> Iterator[Sequence[Any]]:
-    """The items, some at a time.
+def chunks(items: Sequence[Any], size: int = _ROWS_PER_QUERY) -> Iterator[Sequence[Any]]:
+    """Split items into chunks.
 
     >>> [len(part) for part in chunks(range(1200))]
     [500, 500, 200]
@@ -91,9 +97,12 @@ def chunks(items: Sequence[Any], size: int = _AT_ONCE) -> Iterator[Sequence[Any]
 def in_pages(
     sessions: Sessions, read_page: Callable[[Session, int], Sequence[Any]], row_of: Callable[[Any], int]
 ) -> Iterator[Sequence[Any]]:
-    """What is read of all texts, a page a transaction: who takes it slowly holds up nobody.
+    """Read all texts page by page, each in its own transaction, so that a slow download blocks no writer.
 
-    `read_page` is given the row of the text that the last page ended with.
+    Args:
+        sessions: Makes sessions of the project.
+        read_page: Reads the page after a row.
+        row_of: Returns the row of an item of a page.
     """
     last = -1
     while True:
@@ -107,17 +116,20 @@ def in_pages(
 
 @dataclass(frozen=True)
 class Added:
-    """How many texts are new, and how many were there already."""
+    """How many texts were added, and how many were known already."""
 
     added: int
     known: int
 
 
 def add(session: Session, rows: Iterable[GivenRow], *, numbered: bool = False, suggested: bool = False) -> Added:
-    """Adds texts, some of them set aside for validation at random.
+    """Add texts, and set a random part of them aside for validation.
 
-    Their labels are answers of the file; `suggested` ones are only shown to who labels them. A text that is there
-    stays as it is (see `new_rows`).
+    Args:
+        session: A session that may write.
+        rows: The texts; those that the project has already stay as they are.
+        numbered: See `new_rows`.
+        suggested: Show labels as suggestions to the people who label, instead of recording them as the file's answers.
     """
     exclusive(session)
     given = [*rows]
@@ -131,21 +143,21 @@ def add(session: Session, rows: Iterable[GivenRow], *, numbered: bool = False, s
 def add_in_parts(
     sessions: Sessions, rows: Sequence[GivenRow], *, numbered: bool = False, suggested: bool = False
 ) -> Added:
-    """Adds many texts while people label: in short transactions, once it is clear that all can be added.
+    """Add many texts in short transactions, so that people can label meanwhile; all rows are checked first.
 
-    If it is interrupted, the same again adds the rest.
+    After an interruption, the same call adds the rest.
     """
     with sessions.begin() as session:
         new = new_rows(session, rows, numbered)
     added = 0
-    for part in chunks(new, _A_PART):
+    for part in chunks(new, _TEXTS_PER_TRANSACTION):
         with sessions.begin() as session:
             added += add(session, part, suggested=suggested).added
     return Added(added, len(rows) - added)
 
 
 def _keep_columns(session: Session, new: Sequence[Row]) -> None:
-    """The names of all columns that texts came with, in their order, for whoever takes all texts away."""
+    """Store the names of all columns that texts came with, in order; exports need them."""
     known = read(session)["columns"]
     found = [*dict.fromkeys(chain(known, *(row.context for row in new)))]
     if found != known:
@@ -188,22 +200,22 @@ def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) 
 
 
 def _numbers(session: Session, labels: Iterable[str]) -> dict[str | None, int]:
-    """The classes of these labels, new ones added."""
+    """Map labels to class numbers, and add classes that are new."""
     names = sort_names(labels)
     return {name: found.number for name, found in zip(names, classes.add(session, names), strict=True)}
 
 
 def _label(session: Session, labels: Sequence[tuple[int, int]]) -> None:
-    """Answers of the file, by the numbers of classes, to texts that nobody has answered yet."""
+    """Record the file's labels, by class number, on texts without an annotation."""
     if not labels:
         return
     person = file_annotator(session).number
-    said = [{"text_row": row, "person_number": person, "class_number": number} for row, number in labels]
-    # No page can draw such a key: it has a colon.
-    answers = [{**one, "action": "label", "key": f"file:{one['text_row']}"} for one in said]
+    given = [{"text_row": row, "person_number": person, "class_number": number} for row, number in labels]
+    # No page draws a key with a colon.
+    answers = [{**one, "action": "label", "key": f"file:{one['text_row']}"} for one in given]
     made = session.scalars(insert(Annotation).returning(Annotation.number, sort_by_parameter_order=True), answers).all()
     votes, consensus = [], []
-    for one, answer in zip(said, made, strict=True):
+    for one, answer in zip(given, made, strict=True):
         votes.append({**one, "annotation_number": answer})
         kept = {"text_row": one["text_row"], "class_number": one["class_number"]}
         consensus.append({**kept, "source": "file", "changed": answer})
@@ -212,10 +224,10 @@ def _label(session: Session, labels: Sequence[tuple[int, int]]) -> None:
 
 
 def reserve(new: int, settings: Mapping[str, Any], before: int = 0, held_out: int = 0) -> int:
-    """How many of `new` texts are set aside.
+    """Compute how many of `new` texts are set aside for validation.
 
-    At first as many as are needed: the first labels and a share of the budget, but at most a fifth. Of texts that come
-    later, the same share as of those `before`, so that what is labelled of the reserve is a random sample of them all.
+    Of the first texts as many as the plan needs, but at most a fifth. Of later texts the same share as of those
+    `before`, so that the labelled validation texts are a random sample of all texts.
 
     >>> plan = {"validation_first": 50, "validation_share": 0.1, "budget": 800}
     >>> reserve(10_000, plan), reserve(200, plan), reserve(5_000, plan, before=10_000, held_out=130)
@@ -232,7 +244,7 @@ def _reserved(session: Session) -> int:
 
 
 def deleted_ids(session: Session, ids: Sequence[str]) -> set[str]:
-    """Those of some texts that were deleted."""
+    """Filter the ids of deleted texts."""
     found: set[str] = set()
     for part in chunks(ids):
         found.update(session.scalars(select(Text.id).where(Text.deleted.is_not(None), Text.id.in_(part))))
@@ -240,7 +252,7 @@ def deleted_ids(session: Session, ids: Sequence[str]) -> set[str]:
 
 
 def draw_overlap(session: Session, settings: Mapping[str, Any]) -> None:
-    """Draws anew which texts several people shall label, among those that nobody has labelled yet."""
+    """Redraw which texts several people shall label, among those without a label."""
     exclusive(session)
     rows = session.execute(select(Text.row, Text.wanted).where(Text.open, Text.answered == 0).order_by(Text.row)).all()
     chosen = stream(settings["seed"], "overlap", len(rows)).random(len(rows)) < settings["overlap"]

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from hybridal.app.db.schema import Text
 from hybridal.app.project import Project
 from hybridal.app.trainer.chapter import Chapter
-from hybridal.app.vectors import Kept, stamp_of
+from hybridal.app.vectors import StoredVectors, stamp_of
 from hybridal.core.outputs import Floats
 
 
@@ -40,11 +40,11 @@ def unread(project: Project, chapter: Chapter) -> list[int]:
     return [text.row for text in texts if known is None or not _is_there(known, text)]
 
 
-def _known(project: Project, chapter: Chapter) -> Kept | None:
+def _known(project: Project, chapter: Chapter) -> StoredVectors | None:
     """The stored features, if they were computed with the settings of this chapter."""
     known = project.embeddings.read()
     return known if known is not None and chapter.feature_settings.items() <= known.about.items() else None
 
 
-def _is_there(known: Kept, text: Any) -> bool:
+def _is_there(known: StoredVectors, text: Any) -> bool:
     return text.row < len(known.stamps) and bool(known.stamps[text.row] == stamp_of(text.digest))

@@ -10,7 +10,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from hybridal.app.db.schema import Person
-from hybridal.app.people import SESSION_DAYS, User, draw_token, hash_password, password_fits, token_digest
+from hybridal.app.people import SESSION_DAYS, User, draw_token, hash_password, token_digest, verify_password
 from hybridal.app.web.auth import set_session_cookie
 from hybridal.app.web.middleware import AccessMiddleware
 from hybridal.app.web.proxy import signed_in_as
@@ -37,7 +37,7 @@ class Operator:
 
     def verify_password(self, password: str) -> bool:
         """Whether the password is right; slow on purpose."""
-        return password_fits(password, self.password)
+        return verify_password(password, self.password)
 
     def start_session(self, request: Request, answer: Response) -> None:
         """Sign a browser in."""

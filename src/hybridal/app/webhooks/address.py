@@ -1,4 +1,4 @@
-"""Where a webhook may lead: a server outside, or one inside that the app's operator has named."""
+"""Which addresses a webhook may have: on the internet, or internal ones that the operator allows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hybridal.app import outgoing
 from hybridal.errors import UserError
 
 HOSTS_VARIABLE = "HYBRIDAL_WEBHOOK_HOSTS"
-"""Names, addresses and networks that may be inside, with commas between them."""
+"""Names, addresses and networks that may be internal, separated by commas."""
 
 
 def check_url(url: str) -> str:
-    """An address to which something can be posted. Where it leads is looked up each time that it is called.
+    """Check the form of a URL. Its host is resolved and checked at each call.
 
     >>> check_url("https://example.org/hook?for=labels")
     'https://example.org/hook?for=labels'

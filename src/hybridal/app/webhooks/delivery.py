@@ -1,4 +1,4 @@
-"""Messages on their way: written down before they are sent, and sent until they are taken or too old."""
+"""Deliver messages: they are stored first, then sent with retries until they are accepted or too old."""
 
 from __future__ import annotations
 
@@ -17,40 +17,42 @@ from hybridal.app.db.schema import Delivery, Webhook, now
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
 from hybridal.app.webhooks.address import check_url
-from hybridal.app.webhooks.events import has_news, stand, take_news
+from hybridal.app.webhooks.events import current_position, has_news, take_news
 from hybridal.app.webhooks.post import draw_secret, headers, post
 from hybridal.errors import UserError
 
-MOST_WEBHOOKS = 10
-KEPT = 20  # deliveries of each webhook that can be looked at
-FIRST_PAUSE, LONGEST_PAUSE = 5.0, 3600.0
-PATIENCE = 86_400.0  # seconds after which nobody waits for a message any more
-LONGEST_END = 2.0  # seconds
-LOOK = 1.0  # seconds between two looks at what there is to tell
+MAX_WEBHOOKS = 10
+KEPT_DELIVERIES = 20  # per webhook
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 3600.0  # seconds between attempts
+MAX_AGE = 86_400.0  # seconds after which a message is given up
+STOP_SECONDS = 2.0  # to wait for a message that is being sent when the server stops
+POLL_SECONDS = 1.0
 log = logging.getLogger(__name__)
 
 
 def add_webhook(session: Session, project: Project, url: str, events: Sequence[str]) -> Webhook:
-    """A new webhook; it hears what comes from now on."""
-    if (session.scalar(select(func.count()).select_from(Webhook)) or 0) >= MOST_WEBHOOKS:
-        raise ConflictError(f"There are {MOST_WEBHOOKS} webhooks already; remove one that is not used any more.")
+    """Add a webhook; it receives events from now on."""
+    if (session.scalar(select(func.count()).select_from(Webhook)) or 0) >= MAX_WEBHOOKS:
+        raise ConflictError(f"There are {MAX_WEBHOOKS} webhooks already; remove one that is not used any more.")
     if not events:
-        raise UserError("Choose at least one thing that it shall be told.")
-    made = Webhook(url=check_url(url), secret=draw_secret(), events=sorted({*events}), **stand(session, project))
+        raise UserError("Choose at least one event for the webhook.")
+    made = Webhook(
+        url=check_url(url), secret=draw_secret(), events=sorted({*events}), **current_position(session, project)
+    )
     session.add(made)
     session.flush()
     return made
 
 
 def remove_webhook(session: Session, number: int) -> None:
-    """It is told nothing any more, not even what was on its way."""
+    """Remove a webhook and its undelivered messages."""
     hook = find_webhook(session, number)
     session.execute(delete(Delivery).where(Delivery.webhook_number == number))
     session.delete(hook)
 
 
 def find_webhook(session: Session, number: int) -> Webhook:
-    """The webhook of this number."""
+    """Read a webhook by its number."""
     found = session.get(Webhook, number)
     if found is None:
         raise MissingError(f"There is no webhook number {number}.")
@@ -58,13 +60,13 @@ def find_webhook(session: Session, number: int) -> Webhook:
 
 
 def last_deliveries(session: Session, number: int) -> Sequence[Delivery]:
-    """What was sent to a webhook lately, newest first."""
+    """Read the last deliveries of a webhook, newest first."""
     found = select(Delivery).where(Delivery.webhook_number == number)
-    return session.scalars(found.order_by(Delivery.number.desc()).limit(KEPT)).all()
+    return session.scalars(found.order_by(Delivery.number.desc()).limit(KEPT_DELIVERIES)).all()
 
 
 def try_webhook(project: Project, number: int) -> Delivery:
-    """Sends a message of no meaning at once, and never again."""
+    """Send a test message at once, without retries."""
     with project.sessions.begin() as session:
         made = _write(session, find_webhook(session, number), "ping", {})
         made.due = None
@@ -72,9 +74,9 @@ def try_webhook(project: Project, number: int) -> Delivery:
 
 
 def deliver(project: Project) -> bool:
-    """Sends what is due, a message to each webhook at most; whether there was any.
+    """Send what is due, at most one message per webhook; return whether there was any.
 
-    The messages of a webhook go one after the other: what comes later waits until an earlier one is taken.
+    Messages of a webhook are delivered in order: later ones wait until the earlier one is accepted or given up.
     """
     with project.reads() as session:
         hooks = session.scalars(select(Webhook)).all()
@@ -112,7 +114,7 @@ def _write(session: Session, hook: Webhook, event: str, data: dict[str, Any]) ->
 
 
 def _send(project: Project, number: int, again: bool = True) -> Delivery:
-    """Sends a message, outside of any transaction, and writes down what came of it."""
+    """Send a message outside of any transaction, then store the result."""
     with project.reads() as session:
         made, hook = session.execute(select(Delivery, Webhook).join(Webhook).where(Delivery.number == number)).one()
     body, status, problem = made.body.encode(), None, ""
@@ -130,13 +132,13 @@ def _send(project: Project, number: int, again: bool = True) -> Delivery:
         sent.attempts, sent.status, sent.problem, sent.sent = sent.attempts + 1, status, problem, now()
         sent.due = next_try(sent.attempts, sent.made, sent.sent) if problem and again else None
         kept = select(Delivery.number).where(Delivery.webhook_number == hook.number, Delivery.due.is_(None))
-        old = session.scalars(kept.order_by(Delivery.number.desc()).offset(KEPT)).all()
+        old = session.scalars(kept.order_by(Delivery.number.desc()).offset(KEPT_DELIVERIES)).all()
         session.execute(delete(Delivery).where(Delivery.number.in_(old)))
     return sent
 
 
 def problem_of(status: int) -> str:
-    """Why an answer does not mean that the message was taken.
+    """Explain why an HTTP status does not mean acceptance; "" if it does.
 
     >>> problem_of(204), problem_of(500)
     ('', 'It answered with status 500.')
@@ -148,16 +150,16 @@ def problem_of(status: int) -> str:
 
 
 def next_try(attempts: int, made: float, sent: float) -> float | None:
-    """When a message is sent again after so many attempts: after ever longer pauses, and not for ever.
+    """Return when to send a message again, with exponential back-off; None to give up.
 
-    >>> next_try(1, 0.0, 0.0), next_try(4, 0.0, 35.0), next_try(99, 0.0, PATIENCE)
+    >>> next_try(1, 0.0, 0.0), next_try(4, 0.0, 35.0), next_try(99, 0.0, MAX_AGE)
     (5.0, 75.0, None)
     """
-    return None if sent - made >= PATIENCE else sent + min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempts - 1))
+    return None if sent - made >= MAX_AGE else sent + min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempts - 1))
 
 
 class DeliveryWorker:
-    """Delivers in a thread of its own. All that it must remember is in the database: it goes on where it was."""
+    """Delivers messages in a background thread; its state is in the database."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -165,19 +167,19 @@ class DeliveryWorker:
         self._thread = threading.Thread(target=self._work, name="webhooks", daemon=True)
 
     def start(self) -> None:
-        """Begins beside whoever calls."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """A message that is under way for long is not waited for: it is sent again later."""
+        """Stop the thread; a message that is still being sent is repeated at the next start."""
         self._stopping.set()
-        self._thread.join(LONGEST_END)
+        self._thread.join(STOP_SECONDS)
 
     def _work(self) -> None:
         while not self._stopping.is_set():
             try:
                 busy = deliver(self.project)
-            except Exception:  # whatever it was, the next look may find it gone
+            except Exception:  # the next attempt may succeed
                 log.exception("A webhook could not be served.")
                 busy = False
-            self._stopping.wait(0 if busy else LOOK)
+            self._stopping.wait(0 if busy else POLL_SECONDS)

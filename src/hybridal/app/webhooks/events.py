@@ -1,4 +1,4 @@
-"""What there is to tell: read out of labels and rounds, which are facts, and so never lost on the way."""
+"""The events of webhooks, derived from stored annotations and rounds, so that none is lost."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ EVENTS: Mapping[EventName, str] = {
     "goal.reached": "as many labels are there as planned",
     "model.finished": "the model was trained a last time, and can be taken away",
 }
-"""What can be told, and when."""
+"""The events and when they occur."""
 
-AT_ONCE = 100  # labels in one message
+LABELS_PER_MESSAGE = 100
 
 Event = tuple[str, dict[str, Any]]
 
 
-def stand(session: Session, project: Project) -> dict[str, int]:
-    """How far a webhook has been told that begins now: only what comes later is news."""
+def current_position(session: Session, project: Project) -> dict[str, int]:
+    """Return the position of a new webhook, which receives only later events."""
     budget, tally = read(session)["budget"], session.get_one(Tally, 1)
     return {
         "told_annotation": session.scalar(select(func.max(Annotation.number))) or 0,
@@ -40,7 +40,7 @@ def stand(session: Session, project: Project) -> dict[str, int]:
 
 
 def has_news(session: Session, hook: Webhook) -> bool:
-    """Whether it is worth looking closer, which makes others wait."""
+    """Check cheaply whether there may be new events; `take_news` needs locks."""
     newest = session.scalar(select(func.max(Annotation.number))) or 0
     trainer = session.get_one(Trainer, 1)
     learnt = trainer.round > hook.told_round and trainer.phase not in ("loading", "training")
@@ -54,7 +54,7 @@ def has_news(session: Session, hook: Webhook) -> bool:
 
 
 def take_news(session: Session, project: Project, hook: Webhook) -> list[Event]:
-    """What is to be told next, and counts as told from now on."""
+    """Return the next events, and move the webhook's position behind them."""
     found = [*_labels(session, hook), *(reached := _goal(session, hook)), *_finished(project, hook)]
     for _, goal in reached:
         hook.told_goal = goal["goal"]
@@ -62,8 +62,8 @@ def take_news(session: Session, project: Project, hook: Webhook) -> list[Event]:
 
 
 def _labels(session: Session, hook: Webhook) -> list[Event]:
-    """Those of a file are left out: whoever brought it knows them."""
-    # Numbers are drawn before they are written down: without a lock, a later one might be seen before an earlier one.
+    """New annotations, without those of an uploaded file, which its owner knows."""
+    # Numbers are drawn before the commit: without a lock, a later annotation might be visible before an earlier one.
     if "labels.saved" not in hook.events or not try_to_lock_annotations(session):
         return []
     rows = session.execute(
@@ -73,12 +73,12 @@ def _labels(session: Session, hook: Webhook) -> list[Event]:
         .outerjoin(Class, Class.number == Annotation.class_number)
         .where(Annotation.number > hook.told_annotation)
         .order_by(Annotation.number)
-        .limit(AT_ONCE)
+        .limit(LABELS_PER_MESSAGE)
     ).all()
     if not rows:
         return []
     hook.told_annotation = rows[-1][0].number
-    said = [
+    labels = [
         {
             "number": one.number,
             "text": text,
@@ -94,7 +94,7 @@ def _labels(session: Session, hook: Webhook) -> list[Event]:
         for one, text, name, person, kind in rows
         if kind != "file"
     ]
-    return [("labels.saved", {"labels": said})] if said else []
+    return [("labels.saved", {"labels": labels})] if labels else []
 
 
 def _goal(session: Session, hook: Webhook) -> list[Event]:
@@ -112,7 +112,7 @@ def _finished(project: Project, hook: Webhook) -> list[Event]:
 
 
 def _rounds(project: Project) -> list[list[Event]]:
-    """What each round, counted through all chapters, is worth telling."""
+    """The events of each round, counted over all chapters."""
     told: list[list[Event]] = []
     for chapter in read_chapters(chapter_folders(project.runs)):
         for fact, row in zip(chapter.history, round_rows(chapter), strict=True):

@@ -1,4 +1,4 @@
-"""One signed request, as Standard Webhooks have it: to an address that was checked, without following anywhere."""
+"""One signed request in the format of Standard Webhooks, to a checked address and without redirects."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SECONDS = 10.0  # for a whole request, however slowly it is answered
 
 
 def draw_secret() -> str:
-    """What a webhook is signed with; its owner keeps it where the webhook leads."""
+    """Draw a signing secret; the receiving server verifies messages with it."""
     return PREFIX + b64encode(token_bytes(32)).decode()
 
 
 def sign(secret: str, id: str, timestamp: int, body: bytes) -> str:
-    """The signature of a message: only who has the secret could have made it, and not for another time.
+    """Sign a message with its id and its time.
 
     >>> sign("whsec_c2VjcmV0", "m1", 1700000000, b"{}")
     'v1,6a2BS7tv4ywWskEzv65tBIvuQ6lMqhUAxIXRZuEx1t4='
@@ -37,7 +37,7 @@ def sign(secret: str, id: str, timestamp: int, body: bytes) -> str:
 
 
 def headers(secret: str, id: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """What a message is sent with."""
+    """Build the HTTP headers of a message."""
     return {
         "Content-Type": "application/json",
         "User-Agent": f"hybridal/{__version__}",
@@ -48,7 +48,7 @@ def headers(secret: str, id: str, timestamp: int, body: bytes) -> dict[str, str]
 
 
 class CheckedConnection(HTTPConnection):
-    """Connects to an address that was checked itself: asked a second time, a name might lead elsewhere."""
+    """Connects to the checked address, since a second DNS lookup might return another one."""
 
     def __init__(self, host: str, port: int, secure: bool) -> None:
         super().__init__(host, port, timeout=SECONDS)
@@ -70,12 +70,12 @@ class CheckedConnection(HTTPConnection):
             self._in_time()
 
     def _in_time(self) -> None:
-        """What was not there yet could not be ended."""
+        """Give up if `end` was called before there was a socket to close."""
         if self.late:
             raise TimeoutError
 
     def end(self) -> None:
-        """Whoever waits for this connection waits no more."""
+        """Shut the socket down, which ends a blocking read."""
         self.late = True
         if self.sock is not None:
             with suppress(OSError):
@@ -83,11 +83,15 @@ class CheckedConnection(HTTPConnection):
 
 
 def post(url: str, headers: Mapping[str, str], body: bytes) -> int:
-    """The status of the answer; a `UserError` says why there is none. What else it says is nobody's business here."""
+    """Post a message and return the HTTP status; the body of the answer is not read.
+
+    Raises:
+        UserError: There was no answer; the sentence says why.
+    """
     parts = urlsplit(url)
     secure = parts.scheme == "https"
     connection = CheckedConnection(parts.hostname or "", parts.port or (443 if secure else 80), secure)
-    # A server that sends a byte now and then would hold us for ever.
+    # A socket timeout alone would not stop a server that sends a byte now and then.
     limit = threading.Timer(SECONDS, connection.end)
     limit.start()
     try:

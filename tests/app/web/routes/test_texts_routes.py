@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from sqlalchemy import select, update
 
 from hybridal.app.db.schema import Text
-from hybridal.app.labelling.text_search import MOST_COUNTED
+from hybridal.app.labelling.text_search import MAX_COUNTED
 from hybridal.app.labelling.texts import add
 from hybridal.app.project import Project
 from hybridal.app.vectors import stamp_of
@@ -54,7 +54,7 @@ def test_a_list_tells_what_became_of_each_text(owner: Visit) -> None:
 
 def test_very_many_texts_are_counted_where_their_exact_number_is_asked_for(owner: Visit, project: Project) -> None:
     with project.sessions.begin() as session:
-        add(session, [(f"m{at}", f"one of many {at}", None) for at in range(MOST_COUNTED + 1)])
+        add(session, [(f"m{at}", f"one of many {at}", None) for at in range(MAX_COUNTED + 1)])
     asked: tuple[dict[str, object], ...] = ({}, {"exact": True}, {"page": 21})
     found = [owner.get("/api/texts", search="many", **more).json() for more in asked]
     assert [(one["total"], one["more"], one["pages"]) for one in found] == [

@@ -32,7 +32,7 @@ class ClassChange(Schema):
     name: CleanStr | None = Field(None, max_length=classes.LONGEST_NAME, examples=["billing"])
     description: CleanStr | None = Field(None, max_length=2000)
     examples: CleanStr | None = Field(None, max_length=5000)
-    position: int | None = Field(None, ge=0, le=classes.MOST_CLASSES)
+    position: int | None = Field(None, ge=0, le=classes.MAX_CLASSES)
     archived: classes.Archived | None = Field(
         None,
         description="`kept`: the class is no longer offered, but the model still learns its labels. `out`: the model "

@@ -14,7 +14,7 @@ from hybridal.app.db.schema import clean
 from hybridal.app.insight.ranking import likeliest
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, find_annotation, undo
-from hybridal.app.labelling.bulk import MOST, label_many, undo_many
+from hybridal.app.labelling.bulk import MAX_TEXTS, label_many, undo_many
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.people import User
@@ -133,7 +133,7 @@ class ManyLabels(Schema):
     """Class names by the ids of texts."""
 
     key: BatchKey
-    labels: dict[CleanStr, CleanStr] = Field(min_length=1, max_length=MOST, examples=[{"t17": "bug"}])
+    labels: dict[CleanStr, CleanStr] = Field(min_length=1, max_length=MAX_TEXTS, examples=[{"t17": "bug"}])
 
 
 class UndoManyRequest(Schema):

@@ -22,11 +22,11 @@ from hybridal.app.people import (
     hash_password,
     invite,
     may,
-    password_fits,
     project_owner,
     revoke_invitation,
     sign_in,
     sign_out,
+    verify_password,
 )
 from hybridal.app.project import Project
 from hybridal.app.web.auth import BrowserOwner, BrowserUser, CurrentProject, Owner, cookie_name, set_project_cookie
@@ -69,7 +69,7 @@ async def login(given: Credentials, request: Request, response: Response, projec
     """Sign this browser in."""
     _limit_attempts(request, given.name)
     person = await in_thread(_find, project, given.name)
-    fits = await run_sync(password_fits, given.password, person.password if person else None, limiter=_HASHING)
+    fits = await run_sync(verify_password, given.password, person.password if person else None, limiter=_HASHING)
     if not fits or person is None:
         raise SignInError("The name or the password is wrong.")
     set_project_cookie(response, request, project, await in_thread(_sign_in, project, person))
@@ -134,7 +134,7 @@ async def set_password(given: PasswordChange, user: BrowserUser, request: Reques
     if not mine and not may(user.role, "owner"):
         raise ForbiddenError("Only an owner may reset the password of another person.")
     needs_old = mine and user.can_return
-    if needs_old and not await run_sync(password_fits, given.old, user.person.password, limiter=_HASHING):
+    if needs_old and not await run_sync(verify_password, given.old, user.person.password, limiter=_HASHING):
         raise ForbiddenError("The old password is wrong.")
     password = await run_sync(hash_password, given.new, limiter=_HASHING)
     await in_thread(_set_password, project, number, password, user.login if mine else None)

@@ -14,7 +14,7 @@ from hybridal.app.app_errors import ForbiddenError, MissingError
 from hybridal.app.db.schema import Annotation, Class, Consensus, Person, Text, Vote, clean
 from hybridal.app.insight.ranking import nearest
 from hybridal.app.labelling.consensus import CastVote, consensus_of, flagged, votes_by_text
-from hybridal.app.labelling.text_search import ON_A_PAGE, Order, State, search
+from hybridal.app.labelling.text_search import PAGE_SIZE, Order, State, search
 from hybridal.app.labelling.text_source import preview_file, read_source
 from hybridal.app.labelling.texts import LONGEST_ID, add_in_parts
 from hybridal.app.people import User, may
@@ -87,7 +87,7 @@ def list_texts(
         str, Query(max_length=LONGEST_ID, description="The id of a text; the most similar come first.")
     ] = "",
     ids: Annotated[
-        Sequence[str], Query(alias="id", max_length=ON_A_PAGE, description="Only these, in this order.")
+        Sequence[str], Query(alias="id", max_length=PAGE_SIZE, description="Only these, in this order.")
     ] = (),
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     whole: bool = False,
