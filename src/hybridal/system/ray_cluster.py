@@ -17,7 +17,7 @@ GPU_SHARE = 0.25
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """The package `ray`, connected. What was connected already is used as it is, and stays so."""
+    """Yield the connected package `ray`. An existing connection is used and left open."""
     try:
         import ray
     except ImportError as error:
@@ -26,7 +26,7 @@ def connected(address: str) -> Iterator[Any]:
         yield ray
         return
     if address.startswith("ray://"):
-        # Facts are written by an actor beside the driver; a Ray client has no node for it to live on.
+        # Rounds are written by an actor on the driver's node, and a Ray client has no node.
         raise UserError(
             f"`address` {address}: start the study on a machine of the cluster (`ray start --address=HEAD:6379` makes "
             "this one) and name HEAD:6379 or 'auto' instead of a ray:// address.",
@@ -51,24 +51,24 @@ def _join(ray: Any, address: str) -> None:
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address != "local":
         host, _, port = address.rpartition(":")
-        if host:  # Ray itself would knock for a quarter of an hour
+        if host:  # Ray itself would retry for a quarter of an hour
             socket.create_connection((host, int(port)), timeout=10).close()
         ray.init(address=address, **quiet)
         return
-    # A cluster of our own: it listens on no network, and reports its use to nobody.
+    # A private cluster: not reachable from the network, and without usage reports.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     ray.init(address="local", _node_ip_address="127.0.0.1", include_dashboard=False, **quiet)
 
 
 def beside_driver(ray: Any) -> Any:
-    """Where to place an actor that shares the driver's file system."""
+    """Return the scheduling strategy for an actor that shares the driver's file system."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     return NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
 
 
 def gpu_share(ray: Any, device: str, asked: float | None) -> float:
-    """How much of a GPU each worker gets: none where the processor is asked for or all that there is."""
+    """Return the share of a GPU for each worker: 0 if the CPU is requested or the cluster has no GPU."""
     if asked is not None and not 0 <= asked <= 1:
         raise UserError(
             f"`gpus_per_cell` must be a share of a GPU between 0 and 1, not {asked}.", field="gpus_per_cell"
@@ -78,7 +78,7 @@ def gpu_share(ray: Any, device: str, asked: float | None) -> float:
     if device == "cpu":
         return 0.0
     present = ray.cluster_resources().get("GPU", 0)
-    if asked and not present:  # Ray would wait for one, and say nothing
+    if asked and not present:  # Ray would wait for one without a message
         raise UserError(f"A worker should take {asked:g} GPU, but no machine of the cluster has one; add one first.")
     share = asked if asked is not None else GPU_SHARE if present else 0.0
     if not share and device != "auto":

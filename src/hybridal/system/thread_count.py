@@ -31,9 +31,9 @@ def one_blas_thread() -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Computes with one thread of the processor: two add up in another order, and end in other digits.
+    """Compute with one CPU thread, because two threads sum in another order and change the last digits.
 
-    A cell's facts would otherwise tell how many workers its machine had. Work is spread by cells instead.
+    The rounds of a cell must not depend on the number of cores; parallelism comes from computing several cells.
     """
     import scipy.linalg  # noqa: F401 - brings a BLAS of its own, which can be limited once it is here
     import torch

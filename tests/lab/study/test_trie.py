@@ -203,7 +203,7 @@ class TestCutOff:
 
     @pytest.fixture(autouse=True)
     def every_state_is_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(trie, "KEPT_EVERY", 0.0)
+        monkeypatch.setattr(trie, "SECONDS_BETWEEN_STATES", 0.0)
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -236,7 +236,7 @@ class TestCutOff:
     def test_kept_rarely_a_state_is_computed_again(
         self, cut_at: int, whole: list[Round], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(trie, "KEPT_EVERY", 1000.0)
+        monkeypatch.setattr(trie, "SECONDS_BETWEEN_STATES", 1000.0)
         cell = linear_cell()
         known = walked(cell, ALL_WORDS, tmp_path, cut_at=cut_at)
         assert not (tmp_path / "tip").exists()
@@ -330,7 +330,7 @@ class TestMemory:
         assert max(cell.alive) <= 3
 
     def test_states_on_disk_are_few(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(trie, "KEPT_EVERY", 0.0)
+        monkeypatch.setattr(trie, "SECONDS_BETWEEN_STATES", 0.0)
         cell = linear_cell(rounds=5)
         walked(cell, schedules_of("retrain", "fixed:2", "fixed:3"), tmp_path)
         files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())

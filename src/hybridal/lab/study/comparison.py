@@ -1,4 +1,4 @@
-"""Several schedules of one cell, side by side: shared rounds are computed once."""
+"""Compare several schedules on one task; rounds that they share are computed once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hybridal.schedules import Schedule, make_schedule
 
 
 class Comparison:
-    """A folder like a run's, whose `rounds.jsonl` holds every distinct round of all schedules, each with its word."""
+    """A run folder whose `rounds.jsonl` holds every distinct round of all schedules, with its update sequence."""
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
@@ -31,7 +31,7 @@ class Comparison:
     def begin(
         cls, settings: Settings, specs: Sequence[str], path: Path, observer: Observer | None = None
     ) -> Comparison:
-        """Checks what was asked and makes the folder; nothing is trained yet."""
+        """Check the settings and create the folder; nothing is trained yet."""
         observer = observer or LoggingObserver()
         schedules, inputs = cls.check(settings, specs, path, observer)
         about = {
@@ -67,7 +67,7 @@ class Comparison:
         return (path / "run.json").is_file() and "schedules" in RunFolder(path).about()
 
     def resume(self, observer: Observer | None = None, device: str | None = None) -> None:
-        """Computes the rounds that are missing, with another `device` where one is named."""
+        """Compute the missing rounds, on another `device` if one is named."""
         observer = observer or LoggingObserver()
         with self.folder.locked():
             if all(len(history) == self.settings.rules.rounds for history in self.histories().values()):

@@ -1,4 +1,4 @@
-"""Runs a study: the cells that are not complete, on an engine."""
+"""Run the incomplete cells of a study on an engine."""
 
 from __future__ import annotations
 
@@ -24,9 +24,19 @@ from hybridal.tasks.task_loading import lies_here
 def begin_study(
     study: Study, path: Path, engine: Engine | None = None, observer: Observer | None = None
 ) -> StudyFolder:
-    """The study's folder, with all its tasks found and checked; nothing is computed yet.
+    """Find and check all tasks of a study and create its folder; nothing is computed yet.
 
-    The engine that will compute (default: this process) is asked for the device.
+    Args:
+        study: The study.
+        path: The folder to create.
+        engine: What will compute the cells (default: this process). It is asked for the device.
+        observer: Told of downloads and of anomalies in the data.
+
+    Returns:
+        The study folder.
+
+    Raises:
+        UserError: For the first cell that cannot work, or if the folder is in use.
     """
     here = _surroundings(engine or Here(), study.device)
     tasks = checked_tasks(study, (observer or Observer()).message)
@@ -35,10 +45,10 @@ def begin_study(
 
 
 def checked_tasks(study: Study, notify: Notify = silent, fetch: bool = True) -> dict[str, Task]:
-    """The tasks of a study by their keys, after all checks of its cells that need no training.
+    """Return the tasks of a study by key, after all checks that need no training.
 
-    Without `fetch`, benchmarks that would have to come from the hub first are left out, and of their cells only the
-    names of components are checked.
+    With `fetch` False, benchmarks that would have to be downloaded are left out; of their cells only the names of
+    components are checked.
     """
     for spec in study.acquisition_spec:
         ACQUISITIONS.make(spec)
@@ -49,13 +59,13 @@ def checked_tasks(study: Study, notify: Notify = silent, fetch: bool = True) -> 
     tasks = {key: find_task(settings, notify) for key, settings in one_of_each.items()}
     for cell in cells:
         for spec in cell.schedules:
-            # The engine knows of its devices; this machine's say nothing about them.
+            # The engine checks the device, which may be on another machine.
             check(replace(cell.settings, schedule=spec, device="cpu"), tasks[task_key(cell.settings)])
     return tasks
 
 
 def reopen_study(folder: StudyFolder, engine: Engine, notify: Notify = silent) -> None:
-    """Refuses a device that is not there; what comes now is recorded as computed with it, if that is another."""
+    """Refuse a missing device, and record the environment of the rounds to come if it has changed."""
     here = _surroundings(engine, folder.device)
     recorded = {cell.key: len(folder.facts(cell)) for cell in folder.cells if not folder.complete(cell)}
     if recorded:
@@ -63,7 +73,7 @@ def reopen_study(folder: StudyFolder, engine: Engine, notify: Notify = silent) -
 
 
 def _surroundings(engine: Engine, device: str) -> dict[str, Any]:
-    """Versions are those of this machine, which Ray's workers must have too; of devices, the engine knows its own."""
+    """Versions of this machine, which Ray workers must have too, and the device that the engine reports."""
     words, here = engine.device(device), surroundings("cpu")
     return {**here, "hardware": {**here["hardware"], "device": words}}
 
@@ -71,7 +81,7 @@ def _surroundings(engine: Engine, device: str) -> dict[str, Any]:
 def run_study(
     folder: StudyFolder, engine: Engine, done: Callable[[CellOutcome], None] = lambda _: None
 ) -> list[CellOutcome]:
-    """Computes what is missing. A cell that fails is reported and does not stop the others."""
+    """Compute the missing rounds. A failed cell is reported and does not stop the others."""
     folder.tidy()
     left = [cell for cell in folder.cells if not folder.complete(cell)]
     outcomes = []

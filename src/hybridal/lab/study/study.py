@@ -1,4 +1,4 @@
-"""A study: factors that expand into cells, and schedules that run in each of them."""
+"""A study: factors whose combinations are cells, and schedules that run in each cell."""
 
 from __future__ import annotations
 
@@ -19,13 +19,19 @@ from hybridal.system.files import strict_json
 
 Choice = Mapping[str, Any]
 
-# Whose combinations are the cells.
+# The combinations of their values are the cells.
 FACTORS = ("tasks", "backbones", "acquisitions", "vary", "seeds")
 
 
 @dataclass(frozen=True)
 class CellPlan:
-    """One cell: all that its schedules share. `variant` are the protocol fields in which cells of the study differ."""
+    """One cell: the settings that its schedules share.
+
+    Attributes:
+        settings: Task, backbone, acquisition, protocol and seed.
+        variant: The protocol fields in which cells of the study differ.
+        schedules: The schedules that run in the cell.
+    """
 
     settings: Settings
     variant: Choice
@@ -33,10 +39,15 @@ class CellPlan:
 
     @property
     def key(self) -> str:
-        """A folder name: readable, and different for different cells."""
+        """The name of the cell's folder: readable, and different for different settings."""
         asked = self.settings
         digest = hashlib.sha256(strict_json(asked.to_json()).encode()).hexdigest()[:8]
-        parts = [Path(asked.task).stem, Path(asked.backbone).name, asked.acquisition_spec, *_spelt(self.variant)]
+        parts = [
+            Path(asked.task).stem,
+            Path(asked.backbone).name,
+            asked.acquisition_spec,
+            *_variant_parts(self.variant),
+        ]
         name = "-".join([*parts, f"s{asked.seed}", digest])
         return "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
 
@@ -49,10 +60,22 @@ class CellPlan:
 class Study:
     """Many runs that answer one question together.
 
-    A task is a name, or a mapping with `task` and its columns. Without `acquisitions`, the protocol's own is taken.
-    `vary` lists protocol overrides, one variant of every cell each; `overrides` hold for all. `signals` are recorded
-    beside those that the schedules watch. With `test_every_round` the test texts are asked about in each round and not
-    only at the end.
+    Attributes:
+        name: The name of the study and its folder.
+        tasks: Task names, or mappings with `task` and its columns.
+        schedules: The schedules to run in every cell.
+        backbones: Pretrained encoders.
+        acquisitions: By default that of the protocol.
+        seeds: One cell each.
+        protocol: Named set of settings.
+        overrides: Protocol fields to replace in all cells.
+        vary: Protocol fields to replace, one variant of every cell each.
+        signals: Signals to record in addition to those that the schedules watch.
+        device: Where cells are computed.
+        test_every_round: Evaluate on the test texts in every round, not only in the last.
+
+    Raises:
+        UserError: For a value of the wrong type, an empty factor, a duplicate, or an unknown protocol field.
 
     >>> study = Study("tiny", tasks=("trec",), schedules=("retrain", "finetune"), seeds=(1, 2))
     >>> len(study.cells()), study.runs
@@ -83,7 +106,7 @@ class Study:
             protocol(self.protocol, {**self.overrides, **variant})
 
     def _check_distinct(self) -> None:
-        """Tables tell runs apart by these; a task is known by its name alone."""
+        """Refuse duplicates: tables identify runs by these values, and a task by its name."""
         for name in FACTORS:
             values = list(getattr(self, name))
             if name == "tasks":
@@ -95,7 +118,7 @@ class Study:
 
     @property
     def acquisition_spec(self) -> tuple[str, ...]:
-        """The acquisitions that were asked for, or else that of the protocol."""
+        """The requested acquisitions, or else that of the protocol."""
         return self.acquisitions or (default_acquisition(self.protocol),)
 
     def cells(self) -> list[CellPlan]:
@@ -115,7 +138,7 @@ class Study:
                         "acquisition": acquisition,
                         "protocol": self.protocol,
                         "overrides": {**self.overrides, **variant},
-                        # No cell runs by it: `schedules` of the cell does. It is part of the hash in the cell's key.
+                        # Placeholder: `CellPlan.schedules` counts. Removing it would change the keys of cells.
                         "schedule": "retrain",
                         "signals": list(self.signals),
                         "seed": seed,
@@ -131,18 +154,18 @@ class Study:
         return sum(cell.runs for cell in self.cells())
 
     def shrunk(self, **choices: Any) -> Study:
-        """The study with some of its factors replaced; None keeps one. Overrides and `rounds` come on top."""
+        """Return the study with some fields replaced; None keeps a field. Overrides and `rounds` are merged."""
         given = {name: value for name, value in choices.items() if value is not None}
         rounds = {"rounds": given.pop("rounds")} if "rounds" in given else {}
         return replace(self, **{**given, "overrides": {**self.overrides, **rounds, **given.get("overrides", {})}})
 
     def to_json(self) -> dict[str, Any]:
-        """With its acquisitions by name, as those of its cells are."""
+        """Return a mapping for JSON, with the acquisitions written out, as in the cells."""
         return {**asdict(self), "acquisitions": self.acquisition_spec}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Study:
-        """A study out of a mapping, refusing what it does not know."""
+        """Return the study that a mapping describes; unknown fields are refused."""
         known = {item.name for item in fields(cls)}
         for name in data:
             if name not in known:
@@ -157,9 +180,9 @@ class Study:
 
 
 def read_study(path: Path) -> Study:
-    """The study that a YAML file describes."""
+    """Return the study that a YAML file describes."""
     return Study.from_json({"name": path.stem, **read_yaml(path)})
 
 
-def _spelt(variant: Choice) -> list[str]:
+def _variant_parts(variant: Choice) -> list[str]:
     return [f"{name}_{value}" for name, value in variant.items()]

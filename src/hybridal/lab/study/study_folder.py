@@ -1,4 +1,4 @@
-"""The study folder: what was asked, and the facts of every cell."""
+"""The study folder: the study as it was requested, its tasks, and the recorded rounds of every cell."""
 
 from __future__ import annotations
 
@@ -28,10 +28,14 @@ from hybridal.tasks.task import Task
 class StudyFolder:
     """A study on disk.
 
-    `study.json` says what was asked; `tasks/` holds each task once; `cells/KEY/rounds.jsonl` the facts of a cell,
-    append-only, each distinct round once; `cells/KEY/error.txt` why a cell failed. Every cell is written by one process
-    at a time, so that nothing else needs to be agreed upon. It may go on with another `device` than `study.json` names,
-    which is part of what its cells are called.
+    `study.json` holds the study, `tasks/` each task once, `cells/KEY/rounds.jsonl` each distinct round of a cell once
+    (append-only), `cells/KEY/error.txt` the traceback of a failed cell. One process at a time writes a cell, so
+    processes need no other coordination.
+
+    Args:
+        path: The folder.
+        study: The study.
+        device: Continue with this device instead of that of the study. The keys of cells contain the original one.
     """
 
     def __init__(self, path: Path, study: Study, device: str | None = None) -> None:
@@ -42,13 +46,13 @@ class StudyFolder:
     def create(
         cls, path: Path, study: Study, about: dict[str, Any], tasks: Mapping[str, Task] | None = None
     ) -> StudyFolder:
-        """A new folder with its tasks, by their keys; `study.json` comes last, so that whoever finds it finds all."""
+        """Create the folder with its tasks, by key. `study.json` is written last: if it exists, all else does."""
         folder = cls(path, study)
         folder._refuse_others()
         try:
             path.mkdir(parents=True, exist_ok=True)
             with locked(path / "study.lock", path):
-                folder._refuse_others()  # who began at the same moment and was first
+                folder._refuse_others()  # created by another process in the meantime
                 for key, task in (tasks or {}).items():
                     save_task(task, folder.task_home(key))
                 write_about(path / "study.json", {"study": study.to_json(), **about})
@@ -88,7 +92,7 @@ class StudyFolder:
 
     @contextmanager
     def working_on(self, cell: CellPlan) -> Iterator[Path]:
-        """The cell's folder, for this process alone; its states are dropped when it is complete."""
+        """Lock the folder of a cell for this process. Saved states are deleted once the cell is complete."""
         home = self.home(cell)
         home.mkdir(parents=True, exist_ok=True)
         with locked(home / "cell.lock", home):
@@ -97,7 +101,7 @@ class StudyFolder:
                 shutil.rmtree(home / "states", ignore_errors=True)
 
     def tidy(self) -> None:
-        """Drops states that complete cells were killed too early to drop: there may be gigabytes of them."""
+        """Delete the saved states of complete cells whose process was killed before it could; they can be gigabytes."""
         for cell in self.cells:
             if (self.home(cell) / "states").exists() and self.complete(cell):
                 with suppress(InUseError), self.working_on(cell):
@@ -107,23 +111,23 @@ class StudyFolder:
         return Journal(self.home(cell) / "rounds.jsonl")
 
     def facts(self, cell: CellPlan) -> dict[str, Round]:
-        """The recorded rounds of a cell by their word."""
+        """The recorded rounds of a cell by update sequence."""
         return {fact.update_sequence: fact for fact in recorded_rounds(self.journal(cell))}
 
     def histories(self, cell: CellPlan) -> dict[str, tuple[Round, ...]]:
-        """The rounds of each of a cell's schedules, as far as they are recorded."""
+        """The recorded rounds of each schedule of a cell."""
         schedules = [make_schedule(spec) for spec in cell.schedules]
         return histories(self.facts(cell), schedules, cell.settings.rules.rounds)
 
     def finished(self, cell: CellPlan) -> int:
-        """How many of a cell's schedules have all their rounds."""
+        """The number of schedules of a cell that have all their rounds."""
         return sum(len(history) == cell.settings.rules.rounds for history in self.histories(cell).values())
 
     def complete(self, cell: CellPlan) -> bool:
         return self.finished(cell) == cell.runs
 
     def error(self, cell: CellPlan) -> str | None:
-        """The traceback of a cell that failed and was not completed since."""
+        """The traceback of a failed cell; None if it did not fail or was completed later."""
         file = self.home(cell) / "error.txt"
         return file.read_text(encoding="utf-8") if file.exists() and not self.complete(cell) else None
 
@@ -139,7 +143,7 @@ class StudyFolder:
 
 
 def task_key(settings: Settings) -> str:
-    """The same for cells that have the same texts in the same splits."""
+    """Return the name of a task's folder: equal for cells that have the same texts in the same splits."""
     rules = settings.rules
     seed = settings.seed if rules.split_seed is None else rules.split_seed
     merged = [] if rules.validation == "fixed" else ["merged"]

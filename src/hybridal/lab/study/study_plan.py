@@ -1,4 +1,4 @@
-"""What a study would take, said before anything starts."""
+"""Estimate the work of a study before it starts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,17 @@ from hybridal.schedules import make_schedule
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """How much work a study is. Hybrid schedules decide on the way, so distinct rounds have a least and a most.
+    """The work of a study. Hybrid schedules decide during the run, so the number of distinct rounds is a range.
 
-    `left` counts the rounds that may still be missing, none where every run is complete. `seconds_per_round` is
-    measured on rounds that are recorded already, None before there are any.
+    Attributes:
+        cells: Number of cells.
+        runs: Number of runs.
+        rounds: Rounds of all runs, without sharing.
+        least: Fewest distinct rounds.
+        most: Most distinct rounds.
+        done: Rounds recorded so far.
+        left: Most rounds that can still be missing; 0 if every run is complete.
+        seconds_per_round: Mean of the recorded rounds; None if there are none.
     """
 
     cells: int
@@ -31,17 +38,17 @@ class StudyPlan:
 
     @property
     def saving(self) -> tuple[float, float]:
-        """How many times less work sharing makes it: at least, at most."""
+        """By which factor sharing reduces the work: at least, at most."""
         return self.rounds / self.most, self.rounds / self.least
 
     @property
     def seconds_left(self) -> float | None:
-        """At most, in one process."""
+        """Upper bound for one process."""
         return None if self.seconds_per_round is None else self.seconds_per_round * self.left
 
 
 def plan(folder: StudyFolder) -> StudyPlan:
-    """Counts the rounds of a study: alone, and shared."""
+    """Count the rounds of a study, with and without sharing."""
     facts = [list(folder.facts(cell).values()) for cell in folder.cells]
     recorded = [fact for found in facts for fact in found]
     bounds = [distinct_rounds(cell.schedules, cell.settings.rules.rounds) for cell in folder.cells]
@@ -52,7 +59,7 @@ def plan(folder: StudyFolder) -> StudyPlan:
         least=sum(least for least, _ in bounds),
         most=sum(most for _, most in bounds),
         done=len(recorded),
-        # Hybrids that fired together leave a complete cell with fewer rounds than the most.
+        # A complete cell has fewer rounds than `most` if hybrids switched in the same round.
         left=sum(
             most - len(found)
             for cell, found, (_, most) in zip(folder.cells, facts, bounds, strict=True)
@@ -63,34 +70,34 @@ def plan(folder: StudyFolder) -> StudyPlan:
 
 
 def distinct_rounds(specs: Sequence[str], rounds: int) -> tuple[int, int]:
-    """The least and the most rounds that one cell needs when shared ones are computed once, first rounds that only
-    turn out to train alike counted apart.
+    """Return the fewest and the most distinct rounds that one cell needs.
 
-    At the most every hybrid schedule fires as soon as it can, each in a round of its own. At the least all of them
-    fire together, or never, wherever that shares most: what the most patient one may do, the others may do too.
+    Most: every hybrid schedule switches as early as it can, each in a different round. Fewest: all switch in the same
+    round, or never, whichever shares most; every round that is possible for the most patient one is possible for all.
+    First rounds of different updates that train alike count separately here.
 
     >>> distinct_rounds(["retrain", "finetune", "fixed:3"], 5)
     (13, 13)
     >>> distinct_rounds(["retrain", "hybrid:accuracy"], 5)  # fires after round 3 at the earliest: rounds 4 and 5
     (5, 7)
     """
-    words: set[str] = set()
+    sequences: set[str] = set()
     earliest: list[int] = []
     for schedule in map(make_schedule, specs):
         switch = schedule.switch_rounds(rounds)
         if switch is None:
-            words |= {f"{schedule.spec}/{t}" for t in range(1, rounds + 1)}
+            sequences |= {f"{schedule.spec}/{t}" for t in range(1, rounds + 1)}
         elif len(switch) == 1:
-            words |= _switch_at(switch.start, rounds)
+            sequences |= _switch_at(switch.start, rounds)
         else:
             earliest.append(switch.start)
     if not earliest:
-        return len(words), len(words)
-    least = min(len(words | _switch_at(first, rounds)) for first in range(max(earliest), rounds + 2))
-    return least, _most(words, earliest, rounds)
+        return len(sequences), len(sequences)
+    least = min(len(sequences | _switch_at(first, rounds)) for first in range(max(earliest), rounds + 2))
+    return least, _most(sequences, earliest, rounds)
 
 
-def _most(words: set[str], earliest: Sequence[int], rounds: int) -> int:
+def _most(sequences: set[str], earliest: Sequence[int], rounds: int) -> int:
     taken: set[int] = set()
     extra = 0
     for first in sorted(earliest):
@@ -98,11 +105,11 @@ def _most(words: set[str], earliest: Sequence[int], rounds: int) -> int:
             first += 1
         taken.add(first)
         extra += max(0, rounds - first + 1)
-    return len(words | _prefixes("R" * rounds)) + extra
+    return len(sequences | _prefixes("R" * rounds)) + extra
 
 
 def _switch_at(first: int, rounds: int) -> set[str]:
-    """The words of a schedule that retrains before round `first` and fine-tunes from it on."""
+    """The update sequences of a schedule that retrains before round `first` and fine-tunes from then on."""
     retrains = min(first - 1, rounds)
     return _prefixes("R" * retrains + "F" * (rounds - retrains))
 
@@ -116,7 +123,7 @@ def _seconds(fact: Round) -> float:
 
 
 def sharing(folder: StudyFolder, cells: Iterable[CellPlan] | None = None) -> float | None:
-    """Rounds of all runs over rounds computed, on what is recorded; None where nothing is."""
+    """Return rounds of all runs divided by rounds computed, among the recorded ones; None if there are none."""
     chosen = list(cells if cells is not None else folder.cells)
     alone = sum(len(history) for cell in chosen for history in folder.histories(cell).values())
     computed = sum(len(folder.facts(cell)) for cell in chosen)

@@ -1,4 +1,4 @@
-"""The trie of words: schedules that have decided alike so far share their rounds, and each round is computed once."""
+"""Trie of update sequences: schedules that decided alike so far share their rounds, each computed once."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ from hybridal.schedules import Schedule, decide, make_schedule
 from hybridal.tasks import Task
 from hybridal.updates import UPDATES, Update
 
-# The state that a walk has come to is kept when this many seconds have passed since the last one was: what a kill costs
-# at most, beside the round that it falls into.
-KEPT_EVERY = 20.0
+# Minimum time between two saved states. A killed process loses this much work at most, plus the round in progress.
+SECONDS_BETWEEN_STATES = 20.0
 
 
 @dataclass
 class Node:
-    """A word that some schedule has come to; its state is computed only when a round must go on from it."""
+    """An update sequence that a schedule has reached. Its state is computed only if a round must continue from it."""
 
     history: tuple[Round, ...]
     state: State | None = None
@@ -41,11 +40,14 @@ class Node:
 
 
 class Trie:
-    """Walks the words of one cell, depth first.
+    """Walk the update sequences of one cell, depth first.
 
-    `known` are rounds that were recorded before: they are not computed again. `record` gets each new one, and
-    `begin` hears of it before it is computed. States that may be needed again lie under `folder`, so that a walk
-    that was cut off goes on where it was.
+    Args:
+        cell: The experiment that all schedules share.
+        known: Rounds recorded earlier, by update sequence; they are not computed again.
+        record: Called with each new round once it is complete.
+        folder: Where states that may be needed again are saved, so that an interrupted walk can continue.
+        begin: Called with the number and the update of each round before it is computed.
     """
 
     def __init__(
@@ -61,24 +63,24 @@ class Trie:
         self._known_label_changes = label_changes_by_sequence(known)
         self._kept_at = time.monotonic()
         self._writer = BackgroundWriter()
-        self._openings: list[Update] = []
+        self._first_updates: list[Update] = []
 
     def walk(self, schedules: Sequence[Schedule]) -> None:
-        """Computes every round that one of these schedules goes through."""
+        """Compute every round that at least one of these schedules needs."""
         left = self._load(self.folder / "tip")
         if left is not None and left[1] is not None and left[1].update_sequence not in self.facts:
-            # The walk was cut off between keeping this state and recording its fact.
+            # The process was killed after saving this state and before recording its round.
             self._record(left[1])
             self.facts[left[1].update_sequence] = left[1]
         with self._writer:
             self._walk(Node((), self.cell.start()), schedules)
 
     def _walk(self, node: Node, schedules: Sequence[Schedule]) -> None:
-        """The last branch is followed in the loop and the others by recursion: only states at forks stay in memory."""
+        """Follow the last branch in the loop and the others by recursion: only states at forks stay in memory."""
         while len(node.history) < self.cell.rules.rounds:
             *branches, last = forks = self._forks(node, schedules)
             if not node.history:
-                self._openings = [update for update, _ in forks]
+                self._first_updates = [update for update, _ in forks]
             missing = any(node.update_sequence + update.letter not in self.facts for update, _ in forks)
             if branches and missing and node.history:
                 self._keep(self._fork_folder(node), self._state(node), node.history[-1])
@@ -88,16 +90,16 @@ class Trie:
             node = self._child(node, update)
 
     def _forks(self, node: Node, schedules: Sequence[Schedule]) -> list[tuple[Update, list[Schedule]]]:
-        """Who goes where; retraining last, because its path is the trunk that the others leave."""
+        """Group the schedules by their next update. Retraining comes last: it is the trunk that others leave."""
         groups: dict[str, tuple[Update, list[Schedule]]] = {}
-        label_changes = self._news(node)
+        label_changes = self._label_changes(node)
         for schedule in schedules:
             update = decide(schedule, node.history, label_changes)
             groups.setdefault(update.spec, (update, []))[1].append(schedule)
         return sorted(groups.values(), key=lambda group: group[0].name == "retrain")
 
-    def _news(self, node: Node) -> LabelChanges | None:
-        """What there is to learn at a node: every round that went on from it says so; else its labels do."""
+    def _label_changes(self, node: Node) -> LabelChanges | None:
+        """The label changes at a node, from any recorded round that continued from it, else from its labels."""
         if node.update_sequence not in self._known_label_changes:
             node.state = self.cell.labelled(self._state(node))
             self._known_label_changes[node.update_sequence] = self.cell.label_changes(node.state)
@@ -110,7 +112,7 @@ class Trie:
         before = self._state(node)
         self._begin(before.round + 1, update.spec)
         state, fact = self._advance(before, update)
-        if time.monotonic() - self._kept_at >= KEPT_EVERY:
+        if time.monotonic() - self._kept_at >= SECONDS_BETWEEN_STATES:
             self._keep(self.folder / "tip", state, fact)
             self._kept_at = time.monotonic()
         self._record(fact)
@@ -118,34 +120,37 @@ class Trie:
         return Node((*node.history, fact), state)
 
     def _state(self, node: Node) -> State:
-        """From memory, else from disk, else computed again."""
+        """Return the state of a node: from memory, else from disk, else computed again."""
         if node.state is None:
             node.state = self._saved(node)
         if node.state is None:
-            node.state = self._again(node)
+            node.state = self._recompute(node)
         node.parent = None
         return node.state
 
-    def _again(self, node: Node) -> State:
-        """The state of a round that is recorded. One that forgot what was learnt before it needs no state before it."""
+    def _recompute(self, node: Node) -> State:
+        """Compute the state of a recorded round again.
+
+        An update that starts from the pretrained weights needs no earlier state.
+        """
         assert node.parent is not None
         assert node.update is not None
         *before, recorded = node.history
         if node.update.forgets:
             state, fact = self._advance(self.cell.replayed(before), node.update)
-            fact = replace(fact, changes=recorded.changes)  # since a state that is not computed
+            fact = replace(fact, changes=recorded.changes)  # they compare with a state that is not computed here
         else:
             state, fact = self._advance(self._state(node.parent), node.update)
         same_facts(recorded, fact)
         return state
 
     def _advance(self, before: State, update: Update) -> tuple[State, Round]:
-        """A round. In the first there are no last weights: updates that plan the same then share it."""
-        if before.round or len(self._openings) == 1:
+        """Compute a round. Updates that train alike without previous weights share the first round."""
+        if before.round or len(self._first_updates) == 1:
             return self.cell.advance(before, update)
         before = self.cell.labelled(before)
         plan = self.cell.plan(update, before)
-        for number, other in enumerate(self._openings):
+        for number, other in enumerate(self._first_updates):
             saved = self._load(self._first_folder(number))
             if (
                 saved
@@ -153,10 +158,10 @@ class Trie:
                 and saved[0].update_sequence == other.letter
                 and plan.same_as(self.cell.plan(other, before))
             ):
-                state = replace(self._placed(saved[0]), update_sequence=update.letter)
+                state = replace(self._on_device(saved[0]), update_sequence=update.letter)
                 return state, replace(saved[1], update=update.spec, update_sequence=update.letter, reason=update.reason)
         state, fact = self.cell.advance(before, update)
-        number = [other.letter for other in self._openings].index(update.letter)
+        number = [other.letter for other in self._first_updates].index(update.letter)
         checkpoint.save(self._first_folder(number), state, fact)
         return state, fact
 
@@ -164,16 +169,16 @@ class Trie:
         for folder in (self.folder / "tip", self._fork_folder(node)):
             saved = self._load(folder)
             if saved is not None and saved[0].update_sequence == node.update_sequence:
-                return self._placed(saved[0])
+                return self._on_device(saved[0])
         return None
 
-    def _placed(self, state: State) -> State:
+    def _on_device(self, state: State) -> State:
         model = self.cell.model
         return replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
 
     @staticmethod
     def _load(folder: Path) -> tuple[State, Round | None] | None:
-        """A damaged state is as good as none: it can be computed again."""
+        """Load a saved state; None if it is missing or damaged, because it can be computed again."""
         try:
             return checkpoint.load(folder)
         except RunError:
@@ -190,7 +195,7 @@ class Trie:
 
 
 def histories(facts: Mapping[str, Round], schedules: Sequence[Schedule], rounds: int) -> dict[str, tuple[Round, ...]]:
-    """The rounds of each schedule, by its spec, as far as they are known."""
+    """Return the known rounds of each schedule, by its spec."""
     found: dict[str, tuple[Round, ...]] = {}
     label_changes = label_changes_by_sequence(facts)
     for schedule in schedules:
@@ -200,14 +205,14 @@ def histories(facts: Mapping[str, Round], schedules: Sequence[Schedule], rounds:
             update = decide(schedule, history, label_changes.get(before))
             if before + update.letter not in facts:
                 break
-            # A round that schedules share is recorded with the reason of one of them.
+            # A shared round is recorded with the reason of the schedule that computed it.
             history = (*history, replace(facts[before + update.letter], reason=update.reason))
         found[schedule.spec] = history
     return found
 
 
 def label_changes_by_sequence(facts: Mapping[str, Round]) -> dict[str, LabelChanges | None]:
-    """What there was to learn after each word: the same for all rounds that went on from it."""
+    """Return the label changes after each update sequence; all rounds that continue from it have the same."""
     letters = {update: UPDATES.make(update).letter for update in {fact.update for fact in facts.values()}}
     return {fact.update_sequence.removesuffix(letters[fact.update]): fact.label_changes for fact in facts.values()}
 
@@ -221,9 +226,16 @@ def run_cell(
     scratch: Path,
     observer: Observer | None = None,
 ) -> None:
-    """Computes the rounds of a cell's schedules that are not `known`; `record` gets each as soon as it is complete.
+    """Compute the missing rounds of all schedules of a cell.
 
-    States that may be needed again lie in `scratch`; without them the same facts come out, only later.
+    Args:
+        settings: The settings that the schedules share.
+        specs: The schedules.
+        task: The task of the cell.
+        known: Recorded rounds by update sequence.
+        record: Called with each new round as soon as it is complete.
+        scratch: Folder of saved states. Without them the rounds come out the same, only later.
+        observer: Told of the progress.
     """
     observer = observer or Observer()
     schedules = [make_schedule(spec) for spec in specs]

@@ -14,7 +14,7 @@ import torch
 from hybridal.backbones import Backbone, load_backbone
 from hybridal.core.observer import Observer
 from hybridal.lab.study.engines import CellOutcome, lanes
-from hybridal.lab.study.engines.lanes import MOST, Lanes, lanes_here, lanes_that_fit
+from hybridal.lab.study.engines.lanes import MAX_LANES, Lanes, lanes_here, lanes_that_fit
 from hybridal.lab.study.study import CellPlan
 from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.models import classifier, device
@@ -179,7 +179,7 @@ def test_a_cell_among_others_has_the_facts_that_it_has_alone(
 
 def test_as_many_lanes_as_memory_holds_but_never_none() -> None:
     assert lanes_that_fit(weights=10**9, free=0) == 1
-    assert lanes_that_fit(weights=10**9, free=2**50) == MOST
+    assert lanes_that_fit(weights=10**9, free=2**50) == MAX_LANES
 
 
 def test_a_gpu_is_asked_for_its_room(monkeypatch: pytest.MonkeyPatch) -> None:

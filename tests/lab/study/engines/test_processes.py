@@ -89,7 +89,7 @@ assert os.waitpid(forkserver._forkserver._forkserver_pid, os.WNOHANG) == (0, 0) 
 def test_a_worker_ends_with_its_driver_in_the_middle_of_a_cell(here: StudyFolder) -> None:
     worker = processes._Worker(here.path, Stuck("cpu"))
     try:
-        assert [worker.hear(), worker.hear()] == [None, None]  # two lanes are free
+        assert [worker.receive(), worker.receive()] == [None, None]  # two lanes are free
         worker.give(here.cells[0])
         worker.pipe.close()  # as when the driver is killed
         worker._process.join(60)
@@ -105,18 +105,18 @@ class FakeWorker:
     sick: frozenset[str] = frozenset()
     made: ClassVar[list[str]] = []
 
-    def __init__(self, _path: Path, lanes: Lanes, barren: int = 1) -> None:
-        self.pipe, self.lanes, self.barren, self.cells = self, lanes, barren, dict[str, CellPlan]()
+    def __init__(self, _path: Path, lanes: Lanes, fruitless: int = 1) -> None:
+        self.pipe, self.lanes, self.fruitless, self.cells = self, lanes, fruitless, dict[str, CellPlan]()
         self.said: list[CellOutcome | None] = [None] * (lanes.lanes or 1)
         self.made.append(lanes.place)
 
-    def hear(self) -> CellOutcome | None:
+    def receive(self) -> CellOutcome | None:
         if self.deadly & self.cells.keys() or (self.lanes.place in self.sick and self.cells):
             raise EOFError
         outcome = self.said.pop(0)
         if outcome is not None:
             del self.cells[outcome.key]
-            self.barren = 0
+            self.fruitless = 0
         return outcome
 
     def close(self) -> None: ...
@@ -201,7 +201,7 @@ class Unable(Lanes):
 
 def test_why_no_process_could_begin_is_said_once(task: dict[str, str], tmp_path: Path) -> None:
     folder = begun(tmp_path / "study", small_study(task))
-    with pytest.raises(RunError, match="No process of the study could begin: There is no GPU here; use `device"):
+    with pytest.raises(RunError, match="No process of the study could start: There is no GPU here; use `device"):
         run(folder, Processes([Unable("cpu"), Unable("cpu")]))
     assert [folder.error(cell) for cell in folder.cells] == [None, None]
 

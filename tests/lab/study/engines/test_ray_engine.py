@@ -83,7 +83,7 @@ def test_a_second_driver_is_told_who_works_there(
         """Does not wait for a driver that may be about to end."""
 
         def __init__(self, path: Path, keys: Sequence[str]) -> None:
-            super().__init__(path, keys, patience=0)
+            super().__init__(path, keys, timeout=0)
 
     monkeypatch.setattr(engine, "JournalWriter", Impatient)
     folder = begun(tmp_path / "study", small_study(task))

@@ -47,13 +47,13 @@ def test_a_worker_that_comes_back_too_late_is_refused(folder: StudyFolder, here:
 def test_two_recorders_never_hold_one_cell(folder: StudyFolder) -> None:
     first, second = folder.cells
     recorder = JournalWriter(folder.path, [second.key])
-    refused = JournalWriter(folder.path, [first.key, second.key], patience=0)
+    refused = JournalWriter(folder.path, [first.key, second.key], timeout=0)
     said = f"{folder.home(second)} is in use by process {os.getpid()}; wait for it or stop it first."
     assert (recorder.refusal(), refused.refusal()) == (None, said)
     with pytest.raises(RunError, match="in use"):
         refused.known(first.key)
     recorder.close()
-    third = JournalWriter(folder.path, [first.key, second.key], patience=0)
+    third = JournalWriter(folder.path, [first.key, second.key], timeout=0)
     assert third.refusal() is None
     third.close()
 

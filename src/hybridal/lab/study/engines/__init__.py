@@ -1,4 +1,4 @@
-"""Engines: where the cells of a study are computed. The same study gives the same facts on each."""
+"""Engines compute the cells of a study. The rounds are the same on each."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from hybridal.system.thread_count import one_thread
 
 @dataclass(frozen=True)
 class CellOutcome:
-    """What became of a cell; `error` is a traceback."""
+    """The result of a cell; `error` is a traceback."""
 
     key: str
     error: str | None = None
 
 
 class Engine(Protocol):
-    """Computes cells, in any order, and reports each when it is done."""
+    """Computes cells in any order and yields the outcome of each."""
 
     def device(self, asked: str) -> str:
-        """What cells compute on, in words; refuses what is not there."""
+        """Describe the device that cells will use; refuse one that does not exist."""
 
     def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]: ...
 
 
 def device_here(asked: str) -> str:
-    """A device of this machine, in words."""
+    """Describe a device of this machine."""
     from hybridal.models.device import choose_device
 
     return choose_device(asked).description
 
 
 def work(folder: StudyFolder, cell: CellPlan, device: str, observer: Observer | None = None) -> CellOutcome:
-    """Computes one cell into the study folder; a failure is kept there and does not spread."""
+    """Compute one cell into the study folder. A failure is recorded there and does not affect other cells."""
     settings = replace(cell.settings, device=device)
     try:
         with one_thread(), folder.working_on(cell) as home:
@@ -55,7 +55,7 @@ def work(folder: StudyFolder, cell: CellPlan, device: str, observer: Observer | 
             run_cell(settings, cell.schedules, task, known, record, home / "states", observer)
     except Exception as error:
         told = traceback.format_exc()
-        if not isinstance(error, InUseError):  # the cell goes on, in another process
+        if not isinstance(error, InUseError):  # another process computes the cell
             folder.write_error(cell, told)
         return CellOutcome(cell.key, told)
     return CellOutcome(cell.key)
@@ -63,7 +63,7 @@ def work(folder: StudyFolder, cell: CellPlan, device: str, observer: Observer | 
 
 @dataclass
 class Here:
-    """In this process, one cell after the other: the only engine in which an observer sees every epoch."""
+    """Computes one cell after the other in this process. Only here does an observer see every epoch."""
 
     observer: Observer = field(default_factory=Observer)
 

@@ -1,4 +1,4 @@
-"""Several cells at once in this process; on a GPU each has a stream of its own."""
+"""Compute several cells at once in this process, each in a thread and, on a GPU, with a separate CUDA stream."""
 
 from __future__ import annotations
 
@@ -18,24 +18,27 @@ from hybridal.lab.study.study import CellPlan
 from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.system.thread_count import one_thread
 
-# Beyond this a GPU gains too little from one more (docs/performance.md).
-MOST = 8
-# Of several processes that share a GPU, each gains little from more: threads take turns in Python.
-TOGETHER = 4
-# What a lane keeps, in multiples of its weights: θ₀, θ, the best so far, gradients, two moments, and a copy of all
-# that training changes while a graph is recorded.
-COPIES = 9
-# Room for the numbers between the layers.
-BETWEEN = 2 * 2**30
+# More lanes make a GPU hardly faster (docs/performance.md).
+MAX_LANES = 8
+# Per process, if several processes share a GPU: their threads also compete for Python's global lock.
+MAX_LANES_WHEN_SHARED = 4
+# Memory of a lane in multiples of its weights: initial, current and best weights, gradients, two moments, and a copy of
+# weights and moments while a graph is recorded.
+WEIGHT_COPIES_PER_LANE = 9
+ACTIVATION_BYTES = 2 * 2**30
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """A study at the pace of the GPU: while one cell waits for its answers, others compute.
+    """An engine that keeps a GPU busy: while one cell waits for the GPU, others compute.
 
-    Each lane has its own graphs, generator and stream, so that a cell's facts do not depend on its neighbours; its next
-    cell takes over what is loaded and recorded. `lanes` says how many cells go side by side; without it, as many as the
-    GPU gains from and as its memory holds, of which each of so many `sharers` has a part.
+    Each lane has its own graphs, random generator and stream, so that the rounds of a cell do not depend on the other
+    lanes. The next cell of a lane reuses the loaded classifier and its recorded graphs.
+
+    Attributes:
+        place: The device.
+        lanes: Cells at once; by default as many as make the GPU faster and fit into its memory.
+        sharers: Number of processes that share the GPU and its memory.
     """
 
     place: str
@@ -54,7 +57,7 @@ class Lanes:
 
     @contextmanager
     def opened(self, folder: StudyFolder) -> Iterator[tuple[int, Callable[[CellPlan], Future[CellOutcome]]]]:
-        """How many lanes there are, and what gives a cell to the next one that is free."""
+        """Yield the number of lanes and a function that submits a cell to the next free one."""
         import torch
 
         from hybridal.models.classifier_cache import ClassifierCache
@@ -70,10 +73,10 @@ class Lanes:
 
         def compute(cell: CellPlan) -> CellOutcome:
             with torch.cuda.stream(lane.stream), lane.kept.activate():
-                outcome = work(folder, cell, self.place, _Alarm(stopped))
+                outcome = work(folder, cell, self.place, _StopAfterEpoch(stopped))
             if outcome.error:
                 lane.kept.clear()
-            # A classifier and its graphs hold each other: the GPU would fill up with those that nobody keeps.
+            # A classifier and its graphs form a reference cycle; without a collection they would fill the GPU.
             gc.collect()
             return outcome
 
@@ -85,15 +88,15 @@ class Lanes:
                     stopped.set()
                     pool.shutdown(wait=False, cancel_futures=True)
         finally:
-            gc.collect()  # what the lanes kept
+            gc.collect()  # frees the classifiers of the lanes
 
 
 class Stopped(BaseException):
-    """Not a cell's own failure: nothing catches it on its way out."""
+    """The study was stopped. Not an Exception, so that it is not handled as the failure of a cell."""
 
 
-class _Alarm(Observer):
-    """Ends a cell after its epoch when the study is stopped; its thread would go on for as long as the cell takes."""
+class _StopAfterEpoch(Observer):
+    """Ends a cell after its current epoch once the study is stopped; a thread cannot be killed."""
 
     def __init__(self, stopped: threading.Event) -> None:
         self._stopped = stopped
@@ -104,22 +107,22 @@ class _Alarm(Observer):
 
 
 def lanes_that_fit(weights: int, free: int) -> int:
-    """How many lanes a GPU with so many free bytes has room for, when the largest model has so many bytes.
+    """Return how many lanes fit into `free` bytes of a GPU if the largest model has `weights` bytes.
 
     >>> lanes_that_fit(weights=265_000_000, free=140 * 2**30), lanes_that_fit(265_000_000, 10 * 2**30)
     (8, 2)
     """
-    return min(MOST, max(1, free // (COPIES * weights + BETWEEN)))
+    return min(MAX_LANES, max(1, free // (WEIGHT_COPIES_PER_LANE * weights + ACTIVATION_BYTES)))
 
 
 def lanes_here(device: Any, weights: int, sharers: int = 1) -> int:
-    """As many lanes as a GPU has room for in each of so many processes; one on a processor."""
+    """Return how many lanes fit on a device that several processes share; one on a CPU."""
     import torch
 
     if device.type != "cuda":
         return 1
     most = lanes_that_fit(weights, torch.cuda.mem_get_info(device)[0] // sharers)
-    return most if sharers == 1 else min(most, TOGETHER)
+    return most if sharers == 1 else min(most, MAX_LANES_WHEN_SHARED)
 
 
 def _largest(folder: StudyFolder) -> int:
@@ -127,6 +130,6 @@ def _largest(folder: StudyFolder) -> int:
     one_of_each = {cell.settings.backbone: cell for cell in folder.cells}
     found = [0]
     for name, cell in one_of_each.items():
-        with suppress(UserError):  # which its cells will report
+        with suppress(UserError):  # its cells will report it
             found.append(load_backbone(name, folder.task(cell)).weight_bytes)
     return max(found)

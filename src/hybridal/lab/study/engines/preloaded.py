@@ -1,7 +1,7 @@
-"""What all processes of a study need: to import this is to have it.
+"""Import the modules that all worker processes of a study need.
 
-One process imports it, beside the command, and those of the study are forked from that one. It touches no GPU, and no
-thread of it is left: neither would outlive a fork.
+The fork server imports this module, and workers are forked from it. It must not touch a GPU or leave a thread running,
+because neither survives a fork.
 """
 
 from __future__ import annotations

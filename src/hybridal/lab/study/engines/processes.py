@@ -1,4 +1,4 @@
-"""In several processes of this machine, each with lanes of its own."""
+"""Compute cells in several processes of this machine, each with its lanes."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.system.exit import fast_exit
 
 DIED = "The worker process died: it was killed, or ran out of memory."
-# Seconds that cells have to end their epoch in when nobody waits for them any more: a GPU that several processes
-# share likes none of them to go in the middle of its work.
-PATIENCE = 3.0
-# So many processes in a row that died with nothing done: the place is sick, not a cell.
-BARREN = 2
+# Seconds for cells to finish their epoch after a stop. On a shared GPU, killing a process during a kernel can disturb
+# the others.
+STOP_SECONDS = 3.0
+# If this many processes in a row die before they completed a cell, the worker environment is broken, not a cell.
+MAX_FRUITLESS_DEATHS = 2
 
 
 _PREPARED: list[str] = []
 
 
 def prepare() -> None:
-    """Starts a process beside this one that imports what those of a study need: they are forked from it later.
+    """Start a fork server that imports torch and the models in parallel; worker processes are forked from it later.
 
-    For commands: what this process changes from now on in its environment, they do not see. Without it, or where
-    forking is not safe, each of them imports for itself.
+    Meant for commands: workers do not see changes that this process makes to its environment afterwards. Without it,
+    or where forking is not safe, each worker imports the modules itself.
     """
     if sys.platform == "linux" and not _PREPARED:
         _PREPARED.append("forkserver")
         forkserver.set_forkserver_preload(["hybridal.lab.study.engines.preloaded"])
-        resource_tracker.ensure_running()  # before, since its start would let Ctrl-C through again
+        resource_tracker.ensure_running()  # started first, because its start unblocks SIGINT
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            forkserver.ensure_running()  # which hears no Ctrl-C, nor do those forked from it: it is the driver's
+            forkserver.ensure_running()  # inherits the blocked SIGINT, and so do its forks: the driver handles Ctrl-C
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @dataclass(frozen=True)
 class Processes:
-    """A process for each of `lanes`: a core of the processor, a GPU, or a share of one.
+    """An engine with one process for each entry of `lanes`: a core, a GPU, or a share of a GPU.
 
-    A cell goes to whichever lane is free. When a process dies (out of memory, say) one of its cells is to blame: each
-    of them is tried once more in a process of its own, where it can only hurt itself, on another GPU if there is one.
+    A cell goes to the next free lane. If a process dies, for example out of memory, one of its cells is the cause: each
+    of them is tried once more alone in a new process, on another GPU if there is one.
     """
 
     lanes: Sequence[Lanes]
@@ -81,35 +81,35 @@ class Processes:
 def _spread(
     path: Path, lanes: Sequence[Lanes], waiting: deque[CellPlan], died: list[tuple[CellPlan, str]]
 ) -> Iterator[CellOutcome]:
-    """Computes all that is `waiting`, but for the cells that `died` with their process, and where."""
-    share = -(-len(waiting) // max(1, len(lanes)))  # the first that is ready must not take all
+    """Compute the `waiting` cells. Cells whose process died are appended to `died`, with their device."""
+    share = -(-len(waiting) // max(1, len(lanes)))  # the first process that is ready must not take all cells
     workers = {worker.pipe: worker for worker in (_Worker(path, each) for each in lanes)}
-    reason, ready = "none of them said why", False
+    reason, ready = "no process gave a reason", False
     try:
         while waiting or any(worker.cells for worker in workers.values()):
             for pipe in wait(workers):
                 worker = workers[pipe]
                 try:
-                    said = worker.hear()
+                    message = worker.receive()
                 except (EOFError, OSError):
                     del workers[worker.pipe]
                     died += [(cell, worker.lanes.place) for cell in worker.cells.values()]
-                    if worker.cells and worker.barren < BARREN and waiting:
-                        another = _Worker(path, worker.lanes, worker.barren + 1)
+                    if worker.cells and worker.fruitless < MAX_FRUITLESS_DEATHS and waiting:
+                        another = _Worker(path, worker.lanes, worker.fruitless + 1)
                         workers[another.pipe] = another
                     worker.end()
                     continue
-                if isinstance(said, str):
-                    reason = said
+                if isinstance(message, str):
+                    reason = message
                     continue
                 ready = True
-                if said is not None:
-                    yield said
+                if message is not None:
+                    yield message
                 if waiting and len(worker.cells) < share:
                     worker.give(waiting.popleft())
             if not workers and waiting:
                 if not ready:
-                    raise RunError(f"No process of the study could begin: {reason}")
+                    raise RunError(f"No process of the study could start: {reason}")
                 died += [(cell, lanes[0].place) for cell in waiting]
                 waiting.clear()
     finally:
@@ -120,39 +120,39 @@ def _spread(
 
 
 class _Worker:
-    """A process as its driver knows it; `barren` counts those in its place that died with nothing done."""
+    """The driver's side of a process; `fruitless` counts the processes in its place that completed no cell."""
 
-    def __init__(self, path: Path, lanes: Lanes, barren: int = 1) -> None:
-        self.lanes, self.barren, self.cells = lanes, barren, dict[str, CellPlan]()
+    def __init__(self, path: Path, lanes: Lanes, fruitless: int = 1) -> None:
+        self.lanes, self.fruitless, self.cells = lanes, fruitless, dict[str, CellPlan]()
         context: Any = multiprocessing.get_context(_PREPARED[0] if _PREPARED else "spawn")
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, path, lanes))
         self._process.start()
         theirs.close()  # so that the pipe ends when the process does
 
-    def hear(self) -> CellOutcome | str | None:
-        """A lane is free, after this cell if it had one; or why the process cannot begin."""
-        said: CellOutcome | str | None = self.pipe.recv()
-        if isinstance(said, CellOutcome):
-            del self.cells[said.key]
-            self.barren = 0
-        return said
+    def receive(self) -> CellOutcome | str | None:
+        """Return the outcome of a cell, None if a lane became ready, or the reason why the process cannot start."""
+        message: CellOutcome | str | None = self.pipe.recv()
+        if isinstance(message, CellOutcome):
+            del self.cells[message.key]
+            self.fruitless = 0
+        return message
 
     def give(self, cell: CellPlan) -> None:
         self.cells[cell.key] = cell
-        with suppress(OSError):  # it has died, which will be heard
+        with suppress(OSError):  # the process died; `receive` will notice
             self.pipe.send(cell.key)
 
     def end(self) -> None:
-        """What it computes is recorded round by round, and nobody waits for the rest."""
+        """End the process. Completed rounds are recorded already; the rest is not needed."""
         self.pipe.close()
-        self._process.join(2 * PATIENCE)
+        self._process.join(2 * STOP_SECONDS)
         self._process.kill()
         self._process.join()
 
 
 def _serve(pipe: Connection, path: Path, lanes: Lanes) -> NoReturn:
-    """Computes what is asked for, until nobody is left to ask, even one who was killed."""
+    """Compute requested cells until the driver closes the pipe or is killed."""
     with fast_exit():
         _answer(pipe, path, lanes)
         sys.exit()
@@ -160,13 +160,13 @@ def _serve(pipe: Connection, path: Path, lanes: Lanes) -> NoReturn:
 
 def _answer(pipe: Connection, path: Path, lanes: Lanes) -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to hear
-    folder, speaking = StudyFolder.open(path), Lock()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver handles Ctrl-C
+    folder, sending = StudyFolder.open(path), Lock()
     cells = {cell.key: cell for cell in folder.cells}
 
-    def say(what: CellOutcome | str | None) -> None:
-        with speaking, suppress(OSError):  # nobody listens any more, which `recv` hears too
-            pipe.send(what)
+    def send(message: CellOutcome | str | None) -> None:
+        with sending, suppress(OSError):  # the driver is gone; `recv` notices it too
+            pipe.send(message)
 
     def done(future: Future[CellOutcome]) -> None:
         if future.cancelled() or isinstance(future.exception(), Stopped):
@@ -178,27 +178,27 @@ def _answer(pipe: Connection, path: Path, lanes: Lanes) -> None:
         except BaseException:
             traceback.print_exc()
             os._exit(1)
-        say(outcome)
+        send(outcome)
 
     try:
         with lanes.opened(folder) as (count, compute):
             for _ in range(count):
-                say(None)
+                send(None)
             with suppress(EOFError, OSError):
                 while True:
                     compute(cells[pipe.recv()]).add_done_callback(done)
-            patience = Timer(PATIENCE, os._exit, (1,))
-            patience.daemon = True
-            patience.start()
+            deadline = Timer(STOP_SECONDS, os._exit, (1,))
+            deadline.daemon = True
+            deadline.start()
     except UserError as error:
-        say(str(error))
+        send(str(error))
     except Exception as error:
         traceback.print_exc()
-        say(f"{type(error).__name__}: {error}")
+        send(f"{type(error).__name__}: {error}")
 
 
 def _check(place: str) -> None:
-    """Raises where the GPU answers this process no more: after some errors it fails whatever comes next."""
+    """Raise if the GPU no longer works in this process: after some errors every further call fails."""
     if place.startswith("cuda"):
         import torch
 

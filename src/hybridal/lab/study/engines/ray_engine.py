@@ -1,4 +1,4 @@
-"""On many machines that share no disk, through Ray. The study folder holds the truth, not Ray."""
+"""Compute cells on many machines without a shared disk, through Ray. The study folder is the only durable state."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from hybridal.system.ray_cluster import beside_driver, connected, gpu_share
 
 @dataclass(frozen=True)
 class RayEngine:
-    """Each cell is a Ray task; every finished round is in the study folder before its worker goes on.
+    """An engine with one Ray task per cell. A worker continues only after its round is in the study folder.
 
-    `gpus_per_cell` is a share of a GPU (default: a quarter where the cluster has GPUs). A cell whose machine or process
-    is lost starts again elsewhere from its recorded rounds; it is given up when it died `tries` times in a row without
-    a new round.
+    A cell whose machine or process is lost starts again elsewhere from its recorded rounds.
+
+    Attributes:
+        address: Address of the cluster, or `local`.
+        gpus_per_cell: Share of a GPU (default: a quarter if the cluster has GPUs).
+        tries: Give a cell up after this many losses in a row without a new round.
     """
 
     address: str
@@ -29,7 +32,7 @@ class RayEngine:
     tries: int = 3
 
     def device(self, asked: str) -> str:
-        """Asks the cluster: the machine that starts a study may be the one without a GPU."""
+        """Describe the device of the cluster: the machine that starts the study may have no GPU."""
         with connected(self.address) as ray:
             return "GPUs of a Ray cluster" if gpu_share(ray, asked, self.gpus_per_cell) else "cpu"
 
@@ -53,7 +56,7 @@ class RayEngine:
 
 @dataclass
 class Deaths:
-    """How often a cell died in a row: one that gets on between its deaths is unlucky, not broken.
+    """Counts the losses of a cell in a row. A cell that makes progress in between is not broken.
 
     >>> deaths = Deaths(rounds=0)
     >>> deaths.count(0), deaths.count(0), deaths.count(3), deaths.count(3)
@@ -64,7 +67,7 @@ class Deaths:
     times: int = 0
 
     def count(self, rounds: int) -> int:
-        """One more death, after so many recorded rounds."""
+        """Count one more loss, after `rounds` recorded rounds."""
         self.times = self.times + 1 if rounds == self.rounds else 1
         self.rounds = rounds
         return self.times
@@ -72,7 +75,7 @@ class Deaths:
 
 @contextmanager
 def _driver(ray: Any, folder: StudyFolder, cells: Sequence[CellPlan], gpus: float | None) -> Iterator[_Driver]:
-    """However the study ends, nothing of it goes on."""
+    """Stop all tasks and the recorder when the study ends, for whatever reason."""
     driver = _Driver(ray, folder, cells, gpus)
     try:
         if refusal := ray.get(driver.recorder.refusal.remote()):
@@ -84,14 +87,14 @@ def _driver(ray: Any, folder: StudyFolder, cells: Sequence[CellPlan], gpus: floa
 
 
 class _Driver:
-    """The driver's side: the recorder, and the cells that Ray has in its queue."""
+    """The driver's side: the recorder and the submitted cells."""
 
     def __init__(self, ray: Any, folder: StudyFolder, cells: Sequence[CellPlan], gpus: float | None) -> None:
         self._ray, self._folder = ray, folder
         share = gpu_share(ray, folder.device, gpus)
-        # Said here, since "auto" would mean another device on another machine.
+        # Resolved here, because "auto" would mean another device on another machine.
         self._device = "cuda" if share else "cpu"
-        # Deaths are counted by the engine: Ray counts neither progress nor, by default, running out of memory.
+        # The engine counts losses: Ray knows no progress and, by default, does not count running out of memory.
         self._compute = ray.remote(num_cpus=1, num_gpus=share, max_retries=0, scheduling_strategy="SPREAD")(compute)
         writer = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(JournalWriter)
         place = beside_driver(ray)
@@ -107,19 +110,19 @@ class _Driver:
         self.waiting[ref] = cell
 
     def _task(self, cell: CellPlan) -> Any:
-        """Sent to each machine once, however many cells compute on it there."""
+        """The task in Ray's object store: sent to each machine once."""
         key = task_key(cell.settings)
         if key not in self._tasks:
             self._tasks[key] = self._ray.put(self._folder.task(cell))
         return self._tasks[key]
 
     def next(self) -> tuple[CellPlan, str | None, bool]:
-        """The next cell that ended, why if it failed, and whether that was for the loss of its worker."""
+        """Return the next finished cell, its error if it failed, and whether its worker was lost."""
         (ref, *_), _ = self._ray.wait(list(self.waiting), num_returns=1)
         cell = self.waiting.pop(ref)
         try:
             return cell, self._ray.get(ref), False
-        except self._ray.exceptions.RayTaskError as error:  # before our code could catch it: a failed import, say
+        except self._ray.exceptions.RayTaskError as error:  # for example a failed import
             return cell, str(error), False
         except self._ray.exceptions.RayError as error:
             return cell, str(error), True

@@ -1,4 +1,4 @@
-"""What runs in Ray's processes: cells wherever there is room, and one recorder beside the study folder."""
+"""Code that runs in Ray's processes: cells anywhere, and one recorder on the machine of the study folder."""
 
 from __future__ import annotations
 
@@ -22,47 +22,47 @@ from hybridal.system.scratch import scratch
 from hybridal.system.thread_count import one_thread
 from hybridal.tasks import Task
 
-# How long the recorder of a driver that was killed may take to end, and to let go of its cells.
-PATIENCE = 3.0
+# Time for the recorder of a killed driver to end and to release its locks.
+LOCK_TIMEOUT_SECONDS = 3.0
 
 
 class JournalWriter:
-    """Appends to the journals of these cells, as one process on the machine of the study folder.
+    """Appends to the journals of cells, in one process on the machine of the study folder.
 
-    It holds their locks itself: if the driver held them and were killed, the next one could
-    start while this process still writes.
+    It holds the locks of the cells itself. If the driver held them and were killed, the next driver could start while
+    this process still writes.
     """
 
-    def __init__(self, path: Path, keys: Sequence[str], patience: float = PATIENCE) -> None:
+    def __init__(self, path: Path, keys: Sequence[str], timeout: float = LOCK_TIMEOUT_SECONDS) -> None:
         self._folder = StudyFolder.open(path)
         self._cells = {cell.key: cell for cell in self._folder.cells if cell.key in set(keys)}
         self._locks: dict[str, ExitStack] = {}
-        self._words: dict[str, set[str]] = {}
+        self._recorded: dict[str, set[str]] = {}
         self._refusal: str | None = None
         try:
-            self._lock(time.monotonic() + patience)
+            self._lock(time.monotonic() + timeout)
         except RunError as error:
             self.close()
             self._refusal = str(error)
 
     def refusal(self) -> str | None:
-        """Why this recorder cannot write: another process works on one of the cells."""
+        """The reason if this recorder cannot write, because another process works on one of the cells."""
         return self._refusal
 
     def known(self, key: str) -> list[dict[str, Any]]:
-        """The facts of a cell so far."""
+        """The recorded rounds of a cell."""
         self._check(key)
         return self._folder.journal(self._cells[key]).read()
 
     def append(self, key: str, fact: Mapping[str, Any]) -> None:
-        """Durable when it returns. A word that is recorded already is the same fact from an earlier try."""
+        """Append a round; it is durable on return. A recorded update sequence is the same round from an earlier try."""
         self._check(key)
-        if fact["update_sequence"] not in self._words[key]:
+        if fact["update_sequence"] not in self._recorded[key]:
             self._folder.journal(self._cells[key]).append(fact)
-            self._words[key].add(fact["update_sequence"])
+            self._recorded[key].add(fact["update_sequence"])
 
     def release(self, key: str) -> None:
-        """The cell has ended; a worker that was given up for lost and comes back is refused."""
+        """Unlock a finished cell; a worker of it that reappears after it was considered lost is refused."""
         if key in self._locks:
             self._locks.pop(key).close()
 
@@ -82,27 +82,27 @@ class JournalWriter:
                         raise
                     time.sleep(0.1)
             self._locks[key] = stack
-            self._words[key] = set(self._folder.facts(cell))
+            self._recorded[key] = set(self._folder.facts(cell))
 
     def _check(self, key: str) -> None:
         if key not in self._locks:
-            raise RunError(self._refusal or f"Nobody computes {key} any more; its study has gone on without this one.")
+            raise RunError(self._refusal or f"{key} is no longer computed here; the study went on without it.")
 
 
 def compute(
     recorder: Any, key: str, settings: Mapping[str, Any], specs: Sequence[str], task: Task, wanted: Mapping[str, str]
 ) -> str | None:
-    """One cell, on the machine that Ray chose; the traceback where it failed.
+    """Compute one cell on the machine that Ray chose; return the traceback if it failed.
 
-    States lie in a folder that ends with the task: a cell that starts again computes them again from the beginning.
+    Saved states are deleted with the Ray task: a restarted cell computes them again.
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         check_alike(wanted)
-        known = {fact["update_sequence"]: Round.from_json(fact) for fact in _asked(recorder.known.remote(key))}
+        known = {fact["update_sequence"]: Round.from_json(fact) for fact in _wait_for(recorder.known.remote(key))}
 
         def record(fact: Round) -> None:
-            _asked(recorder.append.remote(key, fact.to_json()))
+            _wait_for(recorder.append.remote(key, fact.to_json()))
 
         with one_thread(), scratch() as states:
             run_cell(Settings.from_json(settings), specs, task, known, record, states)
@@ -111,22 +111,22 @@ def compute(
     return None
 
 
-def _asked(ref: Any) -> Any:
-    """Waits for an answer and keeps the core: while a task waits in `ray.get`, Ray starts another cell on it."""
+def _wait_for(ref: Any) -> Any:
+    """Wait for a result without giving up the core: during `ray.get` Ray would start another cell on it."""
     return ref.future().result()
 
 
 def versions() -> dict[str, str]:
-    """What the facts of a cell depend on; builds for different devices count as the same."""
+    """Return the versions that rounds depend on; builds for different devices count as equal."""
     names = ("torch", "transformers", "tokenizers", "numpy")
     return {"hybridal": __version__, **{name: version(name).partition("+")[0] for name in names}}
 
 
 def check_alike(wanted: Mapping[str, str]) -> None:
-    """Refuses to mix facts of different versions in one study."""
+    """Refuse to mix rounds of different versions in one study."""
     for name, here in versions().items():
         if here != wanted[name]:
             raise RunError(
                 f"{platform.node()} has {name} {here} and the driver has {wanted[name]}; install the same on every "
-                "machine, since another version may give other facts."
+                "machine, because another version may give different results."
             )
