@@ -37,7 +37,7 @@ def test_a_worker_that_comes_back_too_late_is_refused(folder: StudyFolder, here:
     line, *_ = here.journal(cell).read()
     recorder = JournalWriter(folder.path, [cell.key, other.key])
     recorder.release(cell.key)
-    with pytest.raises(RunError, match="any more"):
+    with pytest.raises(RunError, match="is no longer computed here"):
         recorder.append(cell.key, line)
     assert rounds(folder, cell) == 0
     recorder.append(other.key, line)
