@@ -33,7 +33,7 @@ def multiplied_out(candidates: FakeCandidates, n: int, rng: np.random.Generator)
 
 @pytest.mark.parametrize("seed", range(4))
 def test_it_is_that_of_outer_products(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_geometry, "NUMBERS", 500)
+    monkeypatch.setattr(_geometry, "NUMBERS_PER_CHUNK", 500)
     candidates = FakeCandidates.random(seed, count=80)
     found = Badge().select(candidates, 12, np.random.default_rng(seed))
     ids, scores = multiplied_out(candidates, 12, np.random.default_rng(seed))

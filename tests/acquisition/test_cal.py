@@ -21,7 +21,7 @@ def written_out(candidates: FakeCandidates, k: int) -> dict[str, float]:
 
 @pytest.mark.parametrize("k", [1, 10, 99])
 def test_it_is_the_mean_divergence_from_the_nearest(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_geometry, "NUMBERS", 500)
+    monkeypatch.setattr(_geometry, "NUMBERS_PER_CHUNK", 500)
     candidates = FakeCandidates.random(1)
     expected = written_out(candidates, k)
     found = Cal(k).select(candidates, 15, np.random.default_rng(0))

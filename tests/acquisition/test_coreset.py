@@ -22,7 +22,7 @@ def naive(candidates: FakeCandidates, n: int) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_it_is_that_of_naive_greedy(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_geometry, "NUMBERS", 500)
+    monkeypatch.setattr(_geometry, "NUMBERS_PER_CHUNK", 500)
     candidates = FakeCandidates.random(seed, count=80)
     found = Coreset().select(candidates, 10, np.random.default_rng(0))
     assert list(found.ids) == naive(candidates, 10)

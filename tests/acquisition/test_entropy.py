@@ -17,7 +17,9 @@ def test_they_are_those_of_scipy() -> None:
 def test_chunks_change_nothing() -> None:
     probabilities = np.random.default_rng(2).dirichlet(np.ones(5), size=100)
     whole = entropies(probabilities)
-    parts = np.concatenate([entropies(probabilities[some]) for some in _geometry.chunks(100, _geometry.NUMBERS // 7)])
+    parts = np.concatenate(
+        [entropies(probabilities[some]) for some in _geometry.chunks(100, _geometry.NUMBERS_PER_CHUNK // 7)]
+    )
     np.testing.assert_array_equal(whole, parts)
 
 

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from hybridal.acquisition import _geometry
 from hybridal.acquisition._geometry import (
-    NUMBERS,
+    NUMBERS_PER_CHUNK,
     apart,
     assigned,
     chunks,
@@ -26,12 +26,12 @@ from hybridal.core.outputs import Floats, Ints
 from hybridal.errors import UserError
 
 
-@given(st.integers(0, 5000), st.integers(0, 10 * NUMBERS))
+@given(st.integers(0, 5000), st.integers(0, 10 * NUMBERS_PER_CHUNK))
 def test_all_rows_are_covered_once_within_the_limit(count: int, per_row: int) -> None:
     rows = list(range(count))
     pieces = [rows[some] for some in chunks(count, per_row)]
     assert [row for piece in pieces for row in piece] == rows
-    assert all(len(piece) == 1 or len(piece) * per_row <= NUMBERS for piece in pieces)
+    assert all(len(piece) == 1 or len(piece) * per_row <= NUMBERS_PER_CHUNK for piece in pieces)
 
 
 def test_they_are_those_of_scipy() -> None:
@@ -48,7 +48,7 @@ def test_equal_points_are_at_zero_and_none_is_below() -> None:
 
 
 def test_distances_to_one_row_in_any_order_are_those_of_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_geometry, "NUMBERS", 20)
+    monkeypatch.setattr(_geometry, "NUMBERS_PER_CHUNK", 20)
     rng = np.random.default_rng(3)
     rows, order = rng.normal(size=(30, 5)), rng.permutation(30)
     norms = squared_norms(rows, order)
@@ -114,7 +114,7 @@ def test_it_is_about_as_good_as_sklearns() -> None:
 
 
 def test_a_sample_places_the_centres_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_geometry, "SAMPLE", 20)
+    monkeypatch.setattr(_geometry, "SAMPLE_PER_CLUSTER", 20)
     points, truth = make_blobs(2000, centers=[[0, 0], [30, 0], [0, 30]], random_state=1)
     assert adjusted_rand_score(truth, clusters(points, 3, np.random.default_rng(2))) == 1.0
 

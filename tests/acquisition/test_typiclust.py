@@ -47,7 +47,7 @@ def test_when_all_are_covered_the_least_covered_are_next() -> None:
 
 
 def test_of_a_huge_group_a_sample_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(typiclust, "LARGEST", 8)
+    monkeypatch.setattr(typiclust, "MAX_COMPARED", 8)
     candidates, _ = blobs([30], labelled=[])
     found = TypiClust(most=1).select(candidates, 30, np.random.default_rng(1))
     assert sorted(found.ids) == sorted(candidates.ids)

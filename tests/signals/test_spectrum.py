@@ -76,9 +76,9 @@ def test_kernels_that_do_not_run_are_told_and_replaced(
         raise RuntimeError("no C compiler")
 
     monkeypatch.setitem(sys.modules, "hybridal.signals._tridiagonal", SimpleNamespace(eigenvalues=fails))
-    assert not _spectrum._tried.__wrapped__(torch.device("cpu"), 64)
+    assert not _spectrum._try_kernels.__wrapped__(torch.device("cpu"), 64)
     assert "torch's slower ones do: no C compiler" in caplog.text
     caplog.clear()
     monkeypatch.setitem(sys.modules, "hybridal.signals._tridiagonal", None)  # as without Triton
-    assert not _spectrum._tried.__wrapped__(torch.device("cpu"), 64)
+    assert not _spectrum._try_kernels.__wrapped__(torch.device("cpu"), 64)
     assert not caplog.records

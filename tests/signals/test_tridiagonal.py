@@ -96,7 +96,7 @@ def test_they_are_the_same_however_far_ahead_rows_are_fetched(stages: int, monke
     pytest.importorskip("triton")
     from hybridal.signals import _tridiagonal
 
-    monkeypatch.setattr(_tridiagonal, "MOST_STAGES", stages)
+    monkeypatch.setattr(_tridiagonal, "MAX_STAGES", stages)
     matrix = random(200)
     gram = matrix @ matrix.T
     assert_right(found(gram)[0], gram)

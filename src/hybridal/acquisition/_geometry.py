@@ -1,4 +1,4 @@
-"""Distances between many points, walked in pieces that fit into little memory; k-means and its seeds."""
+"""Distances between many points, computed in chunks to save memory; k-means and k-means++ seeding."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
 
-NUMBERS = 2**18  # held at a time: 2 MiB in double precision, which a core's own cache can hold
+NUMBERS_PER_CHUNK = 2**18  # 2 MiB in double precision, which fits the cache of a core
 
 
 def chunks(count: int, per_row: int) -> Iterator[slice]:
-    """Slices that cover `count` rows, each of as many rows as keep `per_row` numbers within the limit.
+    """Slices that cover `count` rows of `per_row` numbers, each within the chunk size.
 
-    >>> list(chunks(5, NUMBERS // 2))
+    >>> list(chunks(5, NUMBERS_PER_CHUNK // 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    step = max(1, NUMBERS // max(1, per_row))
+    step = max(1, NUMBERS_PER_CHUNK // max(1, per_row))
     for start in range(0, count, step):
         yield slice(start, min(start + step, count))
 
 
-ROUNDING = 1e-12  # of what was subtracted: a difference below it is none
+ROUNDING = 1e-12  # relative to the terms that were subtracted; smaller differences are rounding errors
 
 
 def squared_distances(x: Floats, y: Floats) -> NDArray[np.float64]:
-    """(M, K): of each row of x to each row of y.
+    """The squared distance of each row of x to each row of y, (M, K).
 
     >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[3.0, 0.0]])).tolist()
     [[9.0], [16.0]]
@@ -39,7 +39,7 @@ def squared_distances(x: Floats, y: Floats) -> NDArray[np.float64]:
 
 
 def squared_norms(rows: Floats, order: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Of the rows, walked in this order.
+    """The squared norms of the rows, in this order.
 
     >>> squared_norms(np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([1, 0])).tolist()
     [4.0, 25.0]
@@ -52,7 +52,7 @@ def squared_norms(rows: Floats, order: NDArray[np.intp]) -> NDArray[np.float64]:
 
 
 def products(rows: Floats, order: NDArray[np.intp], place: int) -> NDArray[np.float64]:
-    """The inner products of the rows, walked in this order, with the one at this place of it.
+    """The inner products of the rows, in this order, with the row at this place of the order.
 
     >>> products(np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([1, 0]), 0).tolist()
     [4.0, 8.0]
@@ -75,9 +75,9 @@ def apart(norms: NDArray[np.float64], inner: NDArray[np.float64], place: int) ->
 
 
 def settled(differences: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sets what is only rounding to zero, in place, so that it decides nothing.
+    """Set rounding errors to zero, in place, so that they decide no comparison.
 
-    |a|² + |b|² - 2ab leaves a little between equal points, or less than nothing; so do entropies of equal answers.
+    |a|² + |b|² - 2ab of equal points is not exactly zero and can be negative; so can differences of entropies.
 
     >>> settled(np.array([1e-16, -1e-16, 0.5]), np.array([1.0, 1.0, 1.0])).tolist()
     [0.0, 0.0, 0.5]
@@ -87,7 +87,7 @@ def settled(differences: NDArray[np.float64], scale: NDArray[np.float64]) -> NDA
 
 
 def finite(rows: Floats) -> Floats:
-    """These rows, once it is sure that they are numbers."""
+    """Return the rows, or raise UserError if they are not finite."""
     if not np.isfinite(rows.sum(axis=-1, dtype=np.float64)).all():
         raise UserError(
             "The model's outputs for the candidates are not finite; training has diverged: lower the learning rate."
@@ -98,10 +98,10 @@ def finite(rows: Floats) -> Floats:
 def plus_plus(
     count: int, k: int, distances_to: Callable[[int], NDArray[np.float64]], rng: np.random.Generator
 ) -> tuple[list[int], list[float]]:
-    """k of `count` points (at most all), and the squared distance each had to the nearest before it.
+    """Draw k of `count` points (at most all) by k-means++, with each point's squared distance to those before it.
 
-    `distances_to(i)` gives the squared distances of all points to point i. The first point is drawn
-    evenly and its distance is 0; so are points that lie on drawn ones, once no others are left.
+    `distances_to(i)` returns the squared distances of all points to point i. The first point is drawn uniformly, with
+    distance 0; so are points that coincide with drawn ones, once no others are left.
 
     >>> line = np.array([0.0, 0.0, 10.0])
     >>> points, distances = plus_plus(3, 2, lambda i: (line - line[i]) ** 2, np.random.default_rng(0))
@@ -124,31 +124,31 @@ def _draw(weights: NDArray[np.float64], taken: list[int], rng: np.random.Generat
     total = cumulative[-1]
     if total <= 0:
         return int(rng.choice(np.setdiff1d(np.arange(weights.size), taken)))
-    # Rounding can lift the draw to the total itself, behind the last point.
+    # Rounding can raise the draw to the total itself, which is past the last point.
     draw = min(rng.random() * total, np.nextafter(total, 0.0))
     return int(np.searchsorted(cumulative, draw, side="right"))
 
 
-ITERATIONS = 10
-SAMPLE = 64  # points per cluster are enough to place its centre
+KMEANS_ITERATIONS = 10
+SAMPLE_PER_CLUSTER = 64  # enough points to place a centre
 
 
 def clusters(points: Floats, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """The cluster, 0 to k-1, of each point; the centres are found on a sample where there are many points.
+    """The k-means cluster, 0 to k-1, of each point; centres are computed on a sample if there are many points.
 
     >>> found = clusters(np.array([[0.0], [9.0], [1.0], [8.0]]), 2, np.random.default_rng(0))
     >>> bool(found[0] == found[2] != found[1] == found[3])
     True
     """
     sample = points
-    if len(points) > SAMPLE * k:
-        sample = points[np.sort(rng.choice(len(points), SAMPLE * k, replace=False))]
+    if len(points) > SAMPLE_PER_CLUSTER * k:
+        sample = points[np.sort(rng.choice(len(points), SAMPLE_PER_CLUSTER * k, replace=False))]
     sample = sample.astype(np.float64)
     norms = np.einsum("ij,ij->i", sample, sample)
     first, _ = plus_plus(len(sample), k, lambda i: apart(norms, sample @ sample[i], i), rng)
     centres = sample[first]
     before: NDArray[np.intp] | None = None
-    for _ in range(ITERATIONS):
+    for _ in range(KMEANS_ITERATIONS):
         nearest = assigned(sample, centres)
         if before is not None and (nearest == before).all():
             break
@@ -169,7 +169,7 @@ def assigned(points: Floats, centres: Floats) -> NDArray[np.intp]:
 
 
 def _means(points: Floats, nearest: NDArray[np.intp], centres: Floats) -> Floats:
-    """The mean of each cluster; one that lost all its points stays where it was."""
+    """The mean of each cluster; the centre of an empty cluster does not move."""
     from scipy.sparse import csr_array
 
     members = np.bincount(nearest, minlength=len(centres))

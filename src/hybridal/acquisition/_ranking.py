@@ -1,4 +1,4 @@
-"""Order among candidates that depends on their ids and scores alone, never on where they stand."""
+"""Rankings of candidates that depend on ids and scores only, not on the order of the candidates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hybridal.errors import UserError
 
 
 def top(ids: Sequence[str], scores: Floats, n: int) -> Selection:
-    """The n highest scores, best first; equal scores go by id. Only what is chosen gets sorted.
+    """Select the n highest scores, best first, with ties broken by id. Only the chosen ones are sorted.
 
     >>> top(["d", "c", "b", "a"], np.array([0.5, 0.9, 0.5, 0.5]), 2)
     Selection(ids=('c', 'a'), scores=(0.9, 0.5))
@@ -36,15 +36,15 @@ def top(ids: Sequence[str], scores: Floats, n: int) -> Selection:
 
 
 def chosen(ids: Sequence[str], positions: Sequence[int], scores: Floats) -> Selection:
-    """The candidates at these positions with their scores, as a selection."""
+    """A selection of the candidates at these positions, with their scores."""
     return Selection(tuple(str(ids[i]) for i in positions), tuple(float(scores[i]) for i in positions))
 
 
 def canonical(ids: Sequence[str]) -> NDArray[np.intp]:
     """The positions of the candidates in the order of their ids.
 
-    What draws at random or compares candidates walks them in this order, so that shuffled
-    candidates give the same choice.
+    Iterate in this order when drawing at random or comparing candidates, so that shuffled candidates give the same
+    choice.
 
     >>> canonical(["b", "c", "a"]).tolist()
     [2, 0, 1]

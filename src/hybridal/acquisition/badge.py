@@ -1,4 +1,4 @@
-"""Candidates whose gradients are large and unlike each other."""
+"""BADGE: candidates with large and diverse gradients."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from hybridal.core.outputs import Floats
 
 @dataclass(frozen=True)
 class Gradients:
-    """The gradients of the last layer: outer products of an error (C) and an embedding (E), never multiplied out.
+    """The gradients of the last layer: outer products of an error (C) and an embedding (E), kept in factored form.
 
-    Inner products factor, <a⊗h, b⊗g> = <a, b><h, g>, so N·(C+E) numbers stand for N·C·E. The rows are
-    walked in `order`; a place is a position in it.
+    Inner products factor too, <a⊗h, b⊗g> = <a, b><h, g>, so N·(C+E) numbers are enough instead of N·C·E. The rows are
+    visited in `order`; a place is a position in it.
     """
 
     errors: NDArray[np.float64]
@@ -28,7 +28,7 @@ class Gradients:
 
     @classmethod
     def of(cls, probabilities: Floats, embeddings: Floats, order: NDArray[np.intp]) -> Gradients:
-        """As if the likeliest class of each candidate were its label."""
+        """Return the gradients with the predicted class of each candidate as its label."""
         errors: NDArray[np.float64] = probabilities.astype(np.float64)
         errors[np.arange(len(errors)), errors.argmax(axis=1)] -= 1.0
         return cls(errors, embeddings, order)
@@ -37,16 +37,16 @@ class Gradients:
         return squared_norms(self.errors, self.order) * squared_norms(self.embeddings, self.order)
 
     def squared_distances_to(self, place: int, norms: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of all gradients to the one at this place of the order."""
+        """The squared distances of all gradients to the one at this place of the order."""
         inner = products(self.errors, self.order, place) * products(self.embeddings, self.order, place)
         return apart(norms, inner, place)
 
 
 @dataclass(frozen=True)
 class Badge:
-    """k-means++ seeding over the gradients that the last layer would get from its own answers (BADGE).
+    """BADGE: k-means++ seeding over the last layer's gradients, with the predicted classes as labels.
 
-    The score is the squared distance to the nearest gradient chosen before, of the first its squared norm.
+    The score is the squared distance to the nearest gradient chosen before; for the first, its squared norm.
 
     >>> from hybridal.testing import FakeCandidates
     >>> twins_and_one = FakeCandidates(["a", "b", "c"], [[0.5, 0.5]] * 3, [[2.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
@@ -61,7 +61,7 @@ class Badge:
         if not len(ids) or n <= 0:
             return Selection((), ())
         order = canonical(ids)
-        embeddings = finite(candidates.embeddings())  # first: the pass that gives them gives the probabilities too
+        embeddings = finite(candidates.embeddings())  # first, because the same pass computes the probabilities
         gradients = Gradients.of(finite(candidates.probabilities()), embeddings, order)
         norms = gradients.squared_norms()
         places, distances = plus_plus(len(ids), n, lambda place: gradients.squared_distances_to(place, norms), rng)

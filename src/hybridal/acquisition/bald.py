@@ -1,4 +1,4 @@
-"""The candidates that the model's dropout masks disagree about."""
+"""BALD: candidates on which passes with different dropout masks disagree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybridal.core.outputs import Floats
 
 
 def disagreement(sampled: Floats) -> NDArray[np.float64]:
-    """The mutual information, in nats, of label and mask: the entropy of the mean less the mean of entropies.
+    """The mutual information of label and dropout mask, in nats: the entropy of the mean minus the mean entropy.
 
     >>> sure_but_split, unsure = [[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.5, 0.5]]
     >>> disagreement(np.stack([sure_but_split, unsure], axis=1)).round(4).tolist()
@@ -28,7 +28,7 @@ def disagreement(sampled: Floats) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Bald:
-    """Takes the highest mutual information over some passes with dropout on, `bald:10` for ten.
+    """Takes the highest mutual information over passes with dropout on (`bald:10` for ten passes).
 
     >>> from hybridal.testing import FakeCandidates
     >>> split, agreed = [[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.5, 0.5]]

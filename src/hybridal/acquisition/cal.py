@@ -1,4 +1,4 @@
-"""The candidates that are answered otherwise than the labelled texts around them."""
+"""CAL: candidates whose predictions differ from those of the labelled texts near them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hybridal.acquisition._ranking import canonical, top
 from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
 
-FLOOR = float(np.finfo(np.float32).tiny)  # where a single-precision softmax ends
+FLOOR = float(np.finfo(np.float32).tiny)  # the smallest output of a single-precision softmax
 
 
 def contrast(probabilities: Floats, around: Floats) -> NDArray[np.float64]:
-    """The mean divergence KL(q || p), in nats, from each row p (N, C) of its neighbours q (N, K, C).
+    """The mean divergence KL(q || p), in nats, of the neighbours q (N, K, C) of each row p (N, C).
 
     >>> contrast(np.array([[0.5, 0.5]]), np.array([[[0.5, 0.5], [1.0, 0.0]]])).round(4).tolist()  # (0 + log 2) / 2
     [0.3466]
@@ -32,14 +32,14 @@ def contrast(probabilities: Floats, around: Floats) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Cal:
-    """Contrastive active learning: the highest mean divergence from the nearest labelled texts, ten by default.
+    """Contrastive active learning: the highest mean divergence from the nearest labelled texts (ten by default).
 
     >>> from hybridal.testing import FakeCandidates
     >>> sides = FakeCandidates(
     ...     ["a", "b"], [[0.9, 0.1], [0.9, 0.1]], [[0.0], [5.0]],
     ...     labelled_probabilities=[[0.9, 0.1], [0.1, 0.9]], labelled_embeddings=[[0.0], [5.0]],
     ... )
-    >>> Cal(neighbours=1).select(sides, 1, np.random.default_rng(0)).ids  # near to one that is answered otherwise
+    >>> Cal(neighbours=1).select(sides, 1, np.random.default_rng(0)).ids  # near a text with another prediction
     ('b',)
     """
 

@@ -1,4 +1,4 @@
-"""Candidates that leave no other far from a labelled text."""
+"""Core-set: candidates that cover the others, by k-center greedy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hybridal.core.outputs import Floats
 
 
 def nearest(points: Floats, order: NDArray[np.intp], centres: Floats) -> NDArray[np.float64]:
-    """The squared distance of each point, in this order, to its nearest centre.
+    """The squared distance of each point, in this order, to the nearest centre.
 
     >>> nearest(np.array([[0.0], [9.0]]), np.array([1, 0]), np.array([[1.0], [5.0]])).tolist()
     [16.0, 1.0]
@@ -29,9 +29,9 @@ def nearest(points: Floats, order: NDArray[np.intp], centres: Floats) -> NDArray
 
 @dataclass(frozen=True)
 class Coreset:
-    """k-center greedy: again and again the candidate farthest from all that is labelled or chosen.
+    """k-center greedy: repeatedly takes the candidate that is farthest from all labelled and chosen texts.
 
-    The score is that distance. Where nothing is labelled yet, the mean of the candidates is the first centre.
+    The score is that distance. If no text is labelled yet, the mean of the candidates is the first centre.
 
     >>> from hybridal.testing import FakeCandidates
     >>> line = FakeCandidates(["a", "b", "c"], [[0.5, 0.5]] * 3, [[1.0], [8.0], [9.0]], labelled_embeddings=[[0.0]])

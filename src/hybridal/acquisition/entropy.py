@@ -1,4 +1,4 @@
-"""The candidates the model is least decided about."""
+"""Entropy sampling: candidates with the most uncertain prediction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def entropies(probabilities: Floats) -> NDArray[np.float64]:
     found = np.empty(len(probabilities))
     for some in chunks(len(probabilities), probabilities.shape[1]):
         p = probabilities[some].astype(np.float64)
-        # abs() only turns the -0.0 of a sure answer into 0.0
+        # abs() turns the -0.0 of a certain prediction into 0.0
         found[some] = np.abs((p * np.log(p, where=p > 0, out=np.zeros_like(p))).sum(axis=1))
     return found
 

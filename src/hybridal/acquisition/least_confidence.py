@@ -1,4 +1,4 @@
-"""The candidates whose likeliest class is least likely."""
+"""Least confidence: candidates whose predicted class is least probable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hybridal.acquisition._ranking import top
 
 @dataclass(frozen=True)
 class LeastConfidence:
-    """Takes the lowest top probabilities; the score is what is missing to 1.
+    """Takes the lowest probabilities of the predicted class; the score is 1 minus that probability.
 
     >>> from hybridal.testing import FakeCandidates
     >>> three = FakeCandidates(["a", "b", "c"], [[0.5, 0.5, 0.0], [0.375, 0.3125, 0.3125], [0.75, 0.25, 0.0]])

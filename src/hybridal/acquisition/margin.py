@@ -15,7 +15,7 @@ from hybridal.core.outputs import Floats
 
 
 def margins(probabilities: Floats) -> NDArray[np.float64]:
-    """How far the likeliest class of each row lies above the second; where there is none, above nothing.
+    """The difference between the two highest probabilities of each row; the highest if there is only one class.
 
     >>> margins(np.array([[0.25, 0.5, 0.25], [0.0, 1.0, 0.0]])).tolist()
     [0.25, 1.0]

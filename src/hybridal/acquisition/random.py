@@ -1,4 +1,4 @@
-"""Any candidates: what every other strategy has to beat."""
+"""Random sampling, the baseline of all strategies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hybridal.acquisition._ranking import canonical, top
 
 @dataclass(frozen=True)
 class Random:
-    """Draws a number for each candidate, in the order of ids, and takes the highest.
+    """Draws a random number for each candidate, in the order of ids, and takes the highest.
 
     >>> from hybridal.testing import FakeCandidates
     >>> three = FakeCandidates(["a", "b", "c"], [[0.9, 0.1], [0.5, 0.5], [0.7, 0.3]])

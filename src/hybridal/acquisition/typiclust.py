@@ -1,4 +1,4 @@
-"""Typical candidates from the regions that nobody has labelled yet."""
+"""TypiClust: typical candidates of clusters without labels."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hybridal.acquisition._geometry import chunks, clusters, finite, squared_dis
 from hybridal.acquisition._ranking import canonical
 from hybridal.core.outputs import Floats
 
-LARGEST = 4096  # members of one cluster that are compared with each other; of more, a sample
+MAX_COMPARED = 4096  # members of a cluster to compare with each other; larger clusters are sampled
 
 
 def typicality(points: Floats, neighbours: int) -> NDArray[np.float64]:
-    """1 / (1 + the mean distance to the nearest others): near 1 where it is dense; 0 for a point without others.
+    """1 / (1 + the mean distance to the nearest neighbours): near 1 in dense regions, 0 for a single point.
 
     >>> typicality(np.array([[0.0], [1.0], [4.0]]), neighbours=1).tolist()
     [0.5, 0.5, 0.25]
@@ -36,10 +36,10 @@ def typicality(points: Floats, neighbours: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class TypiClust:
-    """Clusters labelled texts and candidates, and takes the most typical of the largest uncovered clusters.
+    """Clusters labelled texts and candidates, and takes the most typical text of the largest uncovered clusters.
 
-    There are as many clusters as texts will be labelled, at most `most`; one is covered when a labelled or chosen text
-    lies in it. When none is uncovered, the least covered are next. The score is the typicality.
+    There are as many clusters as there will be labels, at most `most`. A cluster is covered if it has a labelled or
+    chosen text; if all are, the least covered ones follow. The score is the typicality.
 
     >>> from hybridal.testing import FakeCandidates
     >>> line = [[0.0], [0.5], [20.0], [21.0], [22.0], [40.0]]
@@ -84,15 +84,17 @@ class TypiClust:
         return Selection(tuple(str(ids[order[-place]]) for _, place in picked), tuple(score for score, _ in picked))
 
     def _queue(self, points: Floats, group: NDArray[np.intp], rng: np.random.Generator) -> list[tuple[float, int]]:
-        """The members of a cluster as (typicality, minus place), the most typical and of these the first id last."""
-        compared = np.sort(rng.choice(len(group), LARGEST, replace=False)) if len(group) > LARGEST else slice(None)
+        """The members of a cluster as (typicality, minus place), sorted so that `pop` gives the most typical."""
+        compared: NDArray[np.int64] | slice = slice(None)
+        if len(group) > MAX_COMPARED:
+            compared = np.sort(rng.choice(len(group), MAX_COMPARED, replace=False))
         scores = np.zeros(len(group))
         scores[compared] = typicality(points[group[compared]], self.neighbours)
         return sorted(zip(scores.tolist(), (-group).tolist(), strict=True))
 
 
 def _stacked(known: Floats, embeddings: Floats, order: NDArray[np.intp]) -> Floats:
-    """The labelled texts, then the candidates in this order: one copy, made in pieces."""
+    """The labelled texts, then the candidates in this order; one copy, made in chunks."""
     stacked = np.empty((len(known) + len(order), embeddings.shape[1]), dtype=embeddings.dtype)
     if len(known):
         stacked[: len(known)] = known

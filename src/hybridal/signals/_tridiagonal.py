@@ -1,9 +1,9 @@
 """The eigenvalues of many symmetric matrices at once on a CUDA device, in double precision.
 
-Torch asks cuSOLVER, which launches thousands of small kernels a matrix. Here a program of one kernel makes a panel of
-reflections of its matrix, all matrices side by side, and one product then turns the rest of them all. Once they are
+Torch uses cuSOLVER, which launches thousands of small kernels per matrix. Here one kernel computes a panel of
+Householder reflections, one program per matrix, and one batched product applies them to all matrices. Once these are
 tridiagonal, a second kernel finds each eigenvalue by bisection.
-Only imported where Triton is installed, which comes with torch's builds for CUDA.
+Imported only if Triton is installed, which comes with torch's CUDA builds.
 """
 
 from __future__ import annotations
@@ -12,19 +12,23 @@ import torch
 import triton
 import triton.language as tl
 
-# A warp keeps to its columns for all rows: sums over rows need no other warp. Rows are fetched by eight, some ahead.
-WARPS, WARP_COLUMNS, ROWS, MOST_STAGES = 8, 64, 8, 4
-PANEL, HELD = 16, 4  # so many reflections wait for one update of the matrix, and are fetched by so many
+# Each warp owns a block of columns for all rows, so sums over rows need no other warp. ROWS rows are loaded at a time,
+# prefetched in up to MAX_STAGES pipeline stages.
+WARPS, WARP_COLUMNS, ROWS, MAX_STAGES = 8, 64, 8, 4
+PANEL, HELD = 16, 4  # reflections per update of the matrix, and how many of them are loaded at a time
 SPARE_SHARED = 4096  # bytes of shared memory for sums over all columns
 LANES = 128
-ALIGNED = tl.constexpr(16)  # sides are padded to a multiple of this, so that neighbours are fetched together
-# With no element above one, all eigenvalues lie within ±n: halved this often, less than 1e-16 of the largest is left.
+ALIGNED = tl.constexpr(16)  # pad sides to a multiple of this, for coalesced loads
+# With elements of at most 1, all eigenvalues lie within ±n; this many halvings leave less than 1e-16 of the largest.
 HALVINGS = 66
-TINY = tl.constexpr(1e-280)  # of a matrix with no element above one; far below rounding, far above underflow
+TINY = tl.constexpr(1e-280)  # for elements of at most 1: far below rounding, far above underflow
 
 
 def eigenvalues(stack: torch.Tensor) -> torch.Tensor:
-    """Those of each of these symmetric matrices (count, n, n), smallest first, up to rounding of the largest."""
+    """The eigenvalues of each symmetric matrix in a (count, n, n) stack, smallest first.
+
+    Their absolute error is the rounding error of the largest eigenvalue.
+    """
     count, n = stack.shape[:2]
     side = triton.cdiv(n, ALIGNED.value) * ALIGNED.value
     width = triton.next_power_of_2(max(n, WARP_COLUMNS))
@@ -50,9 +54,9 @@ def eigenvalues(stack: torch.Tensor) -> torch.Tensor:
 
 
 def _stages(device: torch.device, width: int) -> int:
-    """How far ahead rows are fetched: what waits lies in shared memory, of which a GPU has more or less."""
+    """How many stages of rows to prefetch; they occupy shared memory, whose size depends on the GPU."""
     shared = torch.cuda.get_device_properties(device).shared_memory_per_block_optin
-    return int(min(MOST_STAGES, 1 + (shared - SPARE_SHARED) // (8 * ROWS * width)))
+    return int(min(MAX_STAGES, 1 + (shared - SPARE_SHARED) // (8 * ROWS * width)))
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -69,13 +73,13 @@ def _reflect(
     ROWS: tl.constexpr,
     STAGES: tl.constexpr,
 ) -> None:
-    """A panel of Householder's reduction of the program's own matrix, last row first: all rows used start at column 0.
+    """Compute a panel of Householder reflections of the program's matrix, last row first, so rows start at column 0.
 
     The reflection H = I - u uᵀ, |u|² = 2 (or u = 0), turns A into A - u wᵀ - w uᵀ, with w = p - ½(u·p) u and p = A u.
-    The matrix itself is left as it is: what the panel's earlier reflections changed is made up for in the row that is
-    needed next, and in p. The panel holds all u, all w, and all u again, rows of zeros where there is none yet.
-    As A is symmetric, p is summed over rows: a thread keeps to its columns and needs no other before the sum is done.
-    Tiles may reach beyond the part still to do: u is zero there.
+    The matrix itself is not updated within a panel: the effect of the panel's earlier reflections is added to the row
+    that is needed next, and to p. The panel holds all u, all w, and all u again; rows not computed yet are zero.
+    Because A is symmetric, p is a sum over rows: each thread owns its columns and is independent until the sum is done.
+    Tiles may extend beyond the remaining part, because u is zero there.
     """
     program = tl.program_id(0).to(tl.int64)
     matrices += program * side * side
@@ -140,7 +144,7 @@ def _bisect(
     halvings: tl.tensor,
     LANES: tl.constexpr,
 ) -> None:
-    """The i-th eigenvalue in each lane: below x lie as many as x leaves negative pivots in the tridiagonal matrix."""
+    """Find the i-th eigenvalue in each lane: T - xI has as many negative pivots as T has eigenvalues below x."""
     program = tl.program_id(0).to(tl.int64)
     diagonal += program * side
     coupling += program * side
@@ -152,8 +156,8 @@ def _bisect(
         pivot = tl.full((LANES,), 1.0, tl.float64)
         below = tl.zeros((LANES,), tl.int32)
         for i in range(n):
-            beside = tl.load(coupling + i)
-            pivot = tl.load(diagonal + i) - middle - beside * beside / pivot
+            off_diagonal = tl.load(coupling + i)
+            pivot = tl.load(diagonal + i) - middle - off_diagonal * off_diagonal / pivot
             pivot = tl.where(tl.abs(pivot) < TINY, -TINY, pivot)
             below += (pivot < 0).to(tl.int32)
         low = tl.where(below > wanted, low, middle)

@@ -1,4 +1,4 @@
-"""How much validation accuracy changed."""
+"""The change of validation accuracy."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from hybridal.signals import ModelView, Signal, Snapshot
 
 @dataclass(frozen=True)
 class Accuracy(Signal):
-    """The absolute change of accuracy on validation, exact: counts are remembered, not their quotient.
+    """The absolute change of accuracy on validation, computed exactly from counts.
 
-    Its float is the one nearest to the true difference, so a tie with ε is a tie: 6 answers
-    of 1,200 are not below 0.005.
+    The result is the float nearest to the true difference, so a tie with ε is a tie: 6 of 1,200 is not below 0.005.
 
     >>> Accuracy().change({"right": np.array(950), "n": np.array(1200)}, {"right": np.array(956), "n": np.array(1200)})
     0.005

@@ -1,4 +1,4 @@
-"""How often the model changed its mind about texts that nobody has labelled."""
+"""How many predictions for unlabelled texts changed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hybridal.signals import ModelView, Signal, Snapshot
 
 @dataclass(frozen=True)
 class Agreement(Signal):
-    """The share of a fixed sample of unlabelled texts whose likeliest class is another than a round ago.
+    """The share of a fixed sample of unlabelled texts whose predicted class changed since the last round.
 
-    It needs no labels, and bounds how much accuracy can have changed on such texts.
+    It needs no labels, and is an upper bound of the change of accuracy on such texts.
 
     >>> before = {"rows": np.array([4, 6, 9]), "classes": np.array([0, 1, 1])}
     >>> Agreement().change(before, {"rows": np.array([4, 9]), "classes": np.array([0, 0])})

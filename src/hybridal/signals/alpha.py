@@ -1,4 +1,4 @@
-"""How much the shape of the weights' spectra changed: their decay over rank."""
+"""The change of the spectral exponent of the weights, fitted over the whole spectrum."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def rank_exponent(values: Floats) -> float:
 class Alpha(Signal):
     """The absolute change of the mean rank exponent of the linear layers' singular values.
 
-    This is the spectral α of the published code, which the tuned ε = 1e-4 belongs to. The exponent that the
-    paper's text describes is `alpha-tail`.
+    This is the spectral α of the published code, to which the tuned ε = 1e-4 belongs. The exponent described in the
+    paper's text is `alpha-tail`.
 
     >>> Alpha().change({"exponents": np.array([0.25, 0.75])}, {"exponents": np.array([0.5, 1.0])})
     0.25

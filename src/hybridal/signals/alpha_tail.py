@@ -1,4 +1,4 @@
-"""How much the shape of the weights' spectra changed: the power law in their tail."""
+"""The change of the power-law exponent in the tail of the weights' spectra."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hybridal.core.outputs import Floats, Ints
 from hybridal.signals import ModelView, Signal, Snapshot
 from hybridal.signals._spectrum import spectra
 
-# A first look at a start takes one value of so many, and all of the largest: short tails have no others.
-SPARSE, LARGEST = 16, 64
+# A lower bound of the distance uses every STRIDE-th value and all of the LARGEST, because short tails have no others.
+STRIDE, LARGEST = 16, 64
 
 
 @dataclass(frozen=True)
 class Tail:
-    """A power law p(x) ~ x^-exponent fitted to what lies from `start` up, and its Kolmogorov-Smirnov distance."""
+    """A power law p(x) ~ x^-exponent fitted to the values from `start` up, and its Kolmogorov-Smirnov distance."""
 
     exponent: float
     start: float
@@ -25,10 +25,10 @@ class Tail:
 
 
 def fit_tail(eigenvalues: Floats) -> Tail:
-    """The power law of a spectrum's tail as Clauset, Shalizi and Newman fit it.
+    """Fit a power law to the tail of a spectrum by the method of Clauset, Shalizi and Newman.
 
-    Each value in turn is tried as the tail's start; the exponent is then the likeliest one, and the
-    start whose tail is nearest to its power law is kept.
+    Each value is tried as the start of the tail, with the maximum-likelihood exponent; the start with the smallest
+    Kolmogorov-Smirnov distance is kept.
 
     >>> tail = fit_tail((1 - np.arange(1000) / 1000) ** -0.5)  # the quantiles of x^-3 from 1 up
     >>> round(tail.exponent, 1), tail.start, tail.distance < 0.01
@@ -39,12 +39,12 @@ def fit_tail(eigenvalues: Floats) -> Tail:
     excess = np.cumsum(logs[::-1])[:0:-1] - sizes * logs[:-1]
     starts = np.flatnonzero((logs[:-1] < logs[-1]) & (excess > 0))  # equal values have no spread to fit
     exponents = 1 + sizes[starts] / excess[starts]
-    # The distance at some of the points is the least that it can be: most starts need no closer look.
-    some = np.union1d(np.arange(0, logs.size, SPARSE), np.arange(logs.size)[-LARGEST:])
-    least = _distances(logs, starts[:, None], exponents[:, None], some)
+    # The distance over a subset of the points is a lower bound, which rules most starts out.
+    some = np.union1d(np.arange(0, logs.size, STRIDE), np.arange(logs.size)[-LARGEST:])
+    lower_bounds = _distances(logs, starts[:, None], exponents[:, None], some)
     best = Tail(float("nan"), float("nan"), float("inf"))
-    for one in np.argsort(least, kind="stable"):
-        if least[one] > best.distance:
+    for one in np.argsort(lower_bounds, kind="stable"):
+        if lower_bounds[one] > best.distance:
             break
         start, exponent = starts[one : one + 1], exponents[one : one + 1]
         distance = float(_distances(logs, start, exponent, np.arange(start[0], logs.size)))
@@ -54,7 +54,7 @@ def fit_tail(eigenvalues: Floats) -> Tail:
 
 
 def _distances(logs: Floats, starts: Ints, exponents: Floats, points: Ints) -> Floats:
-    """How far each start's power law is from its tail, at most, over these points."""
+    """The maximum distance between each start's power law and its tail over these points."""
     fitted = -np.expm1((1 - exponents) * np.maximum(logs[points] - logs[starts], 0.0))
     observed = (points - starts) / (logs.size - starts)
     return np.asarray(np.where(points >= starts, np.abs(fitted - observed), 0.0).max(axis=-1))
@@ -65,11 +65,11 @@ class AlphaTail(Signal):
     """The absolute change of the mean tail exponent of the linear layers' eigenvalue spectra.
 
     This is the spectral α of the paper's text: the eigenvalues are those of each layer's Gram matrix, the fit is
-    WeightWatcher's. The snapshot keeps each fit's Kolmogorov-Smirnov distance beside its exponent.
+    WeightWatcher's. The snapshot also keeps the Kolmogorov-Smirnov distance of each fit.
 
-    The start of a tail jumps where two are nearly as good, so this moves a thousand times further than `alpha`
-    and less smoothly. Its ε follows the rule of the signal ablation, half the largest change of rounds 2 to 5, which
-    was 0.22 (SST-2) and 0.14 (TREC) for MiniLM retrained on 200 labels and 32 more each round.
+    The start of a tail jumps between starts that fit almost equally well, so this signal moves a thousand times further
+    than `alpha` and less smoothly. Its ε follows the rule of the signal ablation, half the largest change of rounds 2
+    to 5, which was 0.22 (SST-2) and 0.14 (TREC) for MiniLM retrained on 200 labels and 32 more each round.
 
     >>> before = {"exponents": np.array([3.0, 4.0]), "distances": np.array([0.02, 0.03])}
     >>> AlphaTail().change(before, {"exponents": np.array([3.5, 4.0]), "distances": np.array([0.02, 0.03])})

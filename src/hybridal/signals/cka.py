@@ -1,4 +1,4 @@
-"""How much the features of validation turned."""
+"""The change of the features of the validation texts, by linear CKA."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hybridal.signals import ModelView, Signal, Snapshot, hidden_states
 def linear_cka(x: Floats, y: Floats) -> float:
     """Linear centred kernel alignment of two sets of features of the same texts, from 0 to 1.
 
-    Written with the products of features, (H, H), rather than of texts, (N, N). A rotation or a
-    common scale of the features leaves it as it is; features without any spread give NaN.
+    Computed from (H, H) products of features rather than (N, N) products of texts. It is invariant to rotation and
+    scaling of the features; features without any spread give NaN.
 
     >>> x = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 5.0]])
     >>> round(linear_cka(x, 3 * x[:, ::-1]), 12)
@@ -53,7 +53,7 @@ class Cka(Signal):
     def change(self, before: Snapshot, now: Snapshot) -> float:
         if len(before["hidden"]) != len(now["hidden"]):
             raise UserError("The signal 'cka' needs the same validation texts in both rounds; start a new run.")
-        # Rounding can put CKA a hair above 1.
+        # Rounding can put CKA slightly above 1.
         return _at_least_zero(1.0 - linear_cka(before["hidden"], now["hidden"]))
 
 

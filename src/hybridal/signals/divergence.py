@@ -1,4 +1,4 @@
-"""How far the model's probabilities moved on texts that nobody has labelled."""
+"""The change of the predicted probabilities of unlabelled texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def jensen_shannon(one: Floats, other: Floats) -> NDArray[np.float64]:
     middle = (one + other) / 2
 
     def against(p: Floats) -> NDArray[np.float64]:
-        # What has no probability adds nothing.
+        # 0 log 0 = 0
         ratio = np.divide(p, middle, out=np.ones(p.shape), where=p > 0)
         found: NDArray[np.float64] = (p * np.log(ratio)).sum(axis=1)
         return found

@@ -1,4 +1,4 @@
-"""Whether the model leaves the path of a check that cannot forget."""
+"""Whether the model drifts away from a reference that cannot forget."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hybridal.signals import ModelView, Signal, Snapshot
 
 @dataclass(frozen=True)
 class Drift(Signal):
-    """How much more the model contradicts the probe than a round ago, in units of its own noise; 0 where it is less.
+    """How much more often the model contradicts the probe than a round ago, as McNemar's z; 0 if less often.
 
-    The probe is a logistic regression on the frozen encoder with the same labels. Both learn, so that they come to
-    agree more; a model that forgets contradicts it more often. Of the unlabelled texts on which only one of two rounds
-    contradicts it, chance would have half on each side: the change is McNemar's z.
+    The probe is a logistic regression on the frozen encoder with the same labels. As both learn, they agree more and
+    more; a model that forgets contradicts the probe more often. The statistic uses the unlabelled texts on which the
+    model contradicts the probe in only one of the two rounds; by chance, half of them would be in each round.
 
     >>> quiet = {"rows": np.arange(20), "contradicts": np.zeros(20, dtype=bool)}
     >>> loud = {"rows": np.arange(20), "contradicts": np.arange(20) < 9}
@@ -28,7 +28,7 @@ class Drift(Signal):
     name: ClassVar[str] = "drift"
     title: ClassVar[str] = "drift"
     settled: ClassVar[str] = "the drift away from a frozen encoder's answers {was} below {size} times its noise"
-    looks_at: ClassVar[str] = "answers on unlabelled texts, beside a frozen encoder's"
+    looks_at: ClassVar[str] = "answers on unlabelled texts, compared with a frozen encoder's"
     epsilon: ClassVar[float] = 1.0
     patience: ClassVar[int] = 2
     is_level: ClassVar[bool] = True

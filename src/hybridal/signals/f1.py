@@ -1,4 +1,4 @@
-"""How much validation F1 changed."""
+"""The change of validation macro-F1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How steep the validation loss is where the model stands."""
+"""The norm of the gradient of the validation loss."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hybridal.signals import ModelView, Signal, Snapshot
 class GradientNorm(Signal):
     """The L2 norm of the mean gradient of the loss over validation: a level, not a difference.
 
-    The published normaliser, 145.9556, was measured on the sum over the 32 batches of IMDb's
-    validation set (500 texts by 16); the default ε is half of it per batch, the scale of a mean.
+    The published normaliser, 145.9556, was measured on the sum over the 32 batches of IMDb's validation set (500 texts
+    in batches of 16). The default ε is half of it, divided by 32 for the scale of a mean.
 
     >>> GradientNorm().change({"norm": np.array(3.0)}, {"norm": np.array(0.5)})
     0.5

@@ -1,4 +1,4 @@
-"""How much validation loss changed."""
+"""The change of the validation loss."""
 
 from __future__ import annotations
 

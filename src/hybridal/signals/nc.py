@@ -1,4 +1,4 @@
-"""How much the features of each class drew together."""
+"""The change of the within-class spread of validation features (neural collapse)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def within_class_spread(features: Floats, labels: Ints) -> float:
 class Nc(Signal):
     """The absolute change of the within-class spread of position-0 features: neural collapse.
 
-    It is measured on validation, as the paper's text says; `nc-labelled` is that of the published code.
+    It is measured on validation, as in the paper's text; `nc-labelled` is that of the published code.
 
     >>> Nc().change({"spread": np.array(9.0)}, {"spread": np.array(6.5)})
     2.5

@@ -1,4 +1,4 @@
-"""How much the features of each class drew together, on the labelled pool."""
+"""The change of the within-class spread of features of the labelled pool."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hybridal.signals.nc import Nc, within_class_spread
 
 @dataclass(frozen=True)
 class NcLabelled(Signal):
-    """`nc` as the published code measures it: on the texts that were trained on, which costs a pass over them.
+    """`nc` as in the published code: measured on the training texts, which costs a pass over them.
 
     >>> NcLabelled().change({"spread": np.array(9.0)}, {"spread": np.array(6.5)})
     2.5

@@ -1,4 +1,4 @@
-"""How far the weights moved."""
+"""The distance that the weights moved."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hybridal.signals import ModelView, Signal, Snapshot
 if TYPE_CHECKING:
     import torch
 
-BLOCK = 2**20
+NUMBERS_PER_BLOCK = 2**20
 
 
 @dataclass(frozen=True)
 class WeightDistance(Signal):
     """The L2 distance of all trainable parameters between two rounds, θ_t and θ_{t-1}.
 
-    Its snapshot is as large as the model, and stays on a GPU with it.
+    Its snapshot is as large as the model, and stays on the model's GPU.
 
     >>> before = {"weight": np.array([1.0, 2.0]), "bias": np.array(0.0)}
     >>> WeightDistance().change(before, {"weight": np.array([1.0, 5.0]), "bias": np.array(4.0)})
@@ -45,7 +45,7 @@ class WeightDistance(Signal):
         if shapes[0] != shapes[1]:
             raise UserError("The signal 'weight-distance' needs the same parameters in both rounds; watch another.")
         if any(not isinstance(values, np.ndarray) for values in now.values()):
-            return math.sqrt(_squared_distance_there(before, now))
+            return math.sqrt(_squared_distance_on_device(before, now))
         return math.sqrt(sum(squared_distance(before[name], now[name]) for name in now))
 
 
@@ -57,14 +57,15 @@ def squared_distance(one: NDArray[Any], other: NDArray[Any]) -> float:
     """
     one, other = one.ravel(), other.ravel()
     total = 0.0
-    for start in range(0, one.size, BLOCK):
-        moved = np.subtract(one[start : start + BLOCK], other[start : start + BLOCK], dtype=np.float64)
+    for start in range(0, one.size, NUMBERS_PER_BLOCK):
+        block = slice(start, start + NUMBERS_PER_BLOCK)
+        moved = np.subtract(one[block], other[block], dtype=np.float64)
         total += float(moved @ moved)
     return total
 
 
-def _squared_distance_there(before: Snapshot, now: Snapshot) -> float:
-    """As `squared_distance` of all parts, where they lie; a snapshot that was read from disk is brought there."""
+def _squared_distance_on_device(before: Snapshot, now: Snapshot) -> float:
+    """As `squared_distance` over all arrays, on their device; a snapshot from disk is copied there."""
     import torch
 
     moved = (values.double() - torch.as_tensor(before[name]).to(values.device) for name, values in now.items())
@@ -72,7 +73,7 @@ def _squared_distance_there(before: Snapshot, now: Snapshot) -> float:
 
 
 def _copy(parameter: torch.Tensor) -> Any:
-    """The parameter's values in memory of their own; numpy knows no bfloat16, and single precision holds it."""
+    """A copy of the parameter; bfloat16 becomes float32, since numpy has no bfloat16."""
     import torch
 
     kept = torch.float64 if parameter.dtype == torch.float64 else torch.float32
