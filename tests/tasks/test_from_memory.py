@@ -176,7 +176,7 @@ def test_frames_of_others_are_taken_by_their_own_conversion() -> None:
 
 def test_a_lazy_frame_is_to_be_collected() -> None:
     lazy = SimpleNamespace(columns=["text"], collect=list)
-    with pytest.raises(UserError, match=r"not a SimpleNamespace; call its `collect` first\.$"):
+    with pytest.raises(UserError, match=r"got a SimpleNamespace; call its `collect` first\.$"):
         from_pandas(lazy)
 
 
@@ -212,7 +212,7 @@ def test_several_columns_for_one_thing(asked: dict[str, Any], told: str) -> None
 @pytest.mark.parametrize("other", [["a", "b"], pd.Series(["a", "b"]), None])
 def test_what_is_no_frame(other: Any) -> None:
     with pytest.raises(
-        UserError, match=r"of pandas or Polars or an Arrow table, not a (list|Series|NoneType); give lists"
+        UserError, match=r"Polars DataFrame or an Arrow table, got a (list|Series|NoneType); give lists"
     ):
         from_pandas(other)
 

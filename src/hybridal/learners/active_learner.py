@@ -117,7 +117,6 @@ class ActiveLearner(Learner):
     @property
     def observer(self) -> Observer:
         """Receives progress; can be replaced."""
-        """Receives progress; can be replaced."""
         return self.transformer.observer
 
     @observer.setter

@@ -1,4 +1,4 @@
-"""Where texts come from."""
+"""Tasks: texts with ids, labels and splits, from files, frames, datasets and benchmarks."""
 
 from hybridal.tasks.task import Split, Task
 from hybridal.tasks.task_loading import load_task, task_names

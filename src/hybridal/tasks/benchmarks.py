@@ -1,4 +1,4 @@
-"""The six benchmarks of the paper, as data: where they are, what their columns mean and how they are split."""
+"""The six benchmarks of the paper: location, columns and splits."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Benchmark:
 
 
 VALIDATION_SHARE = 0.01
-"""Of the whole pool, also where the test is drawn from it."""
+"""Share of the whole pool, even if the test split is drawn from it too."""
 
 TEST_SHARE = 0.2
-"""Where the hub has no test split that is used."""
+"""Used if the hub has no test split with labels."""
 
 _YAHOO_TOPICS = (
     "Society & Culture",
@@ -71,7 +71,7 @@ _SETS = (
         fields=("comment_text",),
         label="toxic",
         counts={"non-toxic": (113_978, 1_443, 28_856), "toxic": (12_082, 153, 3_059)},
-        # The repository also holds files of other columns, which cannot be loaded together with this one.
+        # The repository has files with other columns, which cannot be loaded together with this one.
         data_files={"train": "train.csv"},
     ),
     Benchmark(
@@ -81,7 +81,7 @@ _SETS = (
         fields=("sentence",),
         label="label",
         counts={"negative": (29_482, 298, 428), "positive": (37_193, 376, 444)},
-        # GLUE keeps the labels of its test split to itself.
+        # GLUE does not publish the labels of its test split.
         test="validation",
     ),
     Benchmark(

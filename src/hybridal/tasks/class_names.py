@@ -1,4 +1,4 @@
-"""Which classes a task has: those asked for, or those found."""
+"""Choose the classes of a task from the labels and the option `classes`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hybridal.tasks.read import Rows
 from hybridal.tasks.task import check_classes
 
 _log = logging.getLogger(__name__)
-# So many groups of names are spelt out: a column of free text has hundreds.
+# Maximum number of similar names in a message: a column of free text has hundreds.
 MAX_LISTED_GROUPS = 5
 # With more classes than this, rounds are slow.
 MANY_CLASSES = 1000
-# More different numbers than this are no grades, such as the half stars of a review.
-GRADES = 20
+# With more distinct numbers, labels are measurements and not grades, such as half stars of a review.
+MAX_GRADES = 20
 
 
 def sort_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -31,10 +31,10 @@ def sort_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | None) -> tuple[str, ...]:
-    """The class names of a task whose rows are these.
+    """Return the class names of a task.
 
-    Classes that are asked for may leave some of those found out, or add some that no row has yet, but not both at
-    once: that is how a misspelt name looks, and it would silently drop the class that was meant.
+    The requested classes may omit some that the rows have, or add some that no row has yet, but not both: then a name
+    is probably misspelt, and the intended class would be dropped silently.
 
     >>> from pathlib import Path
     >>> from hybridal.tasks.table import FileTable
@@ -77,14 +77,14 @@ def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | N
 
 
 def refuse_measurements(where: str, labels: Iterable[str | None]) -> None:
-    """Refuses labels that are numbers of a scale, such as 0.273, nearly each of which would be a class of its own.
+    """Refuse measurements such as 0.273 as labels: nearly each would be a separate class.
 
     Args:
         where: The file or task, for the sentence.
         labels: The labels as texts; None where there is none.
 
     Raises:
-        UserError: More than `GRADES` different numbers, some with a fraction, for fewer than twice as many labels.
+        UserError: More than `MAX_GRADES` different numbers, some with a fraction, for fewer than twice as many labels.
 
     Example:
         >>> refuse_measurements("scores.csv", [str(row / 64) for row in range(64)])
@@ -93,7 +93,7 @@ def refuse_measurements(where: str, labels: Iterable[str | None]) -> None:
     """
     known = [label for label in labels if label is not None]
     names = set(known)
-    if len(names) <= GRADES or len(known) >= 2 * len(names):
+    if len(names) <= MAX_GRADES or len(known) >= 2 * len(names):
         return
     try:
         numbers = [float(name) for name in names]
@@ -110,7 +110,7 @@ def refuse_measurements(where: str, labels: Iterable[str | None]) -> None:
 def note_many_classes(
     where: str, names: Sequence[str], labelled: int, notify: Callable[[str], None] | None = None
 ) -> None:
-    """Says that rounds take long with very many classes, which a column of ids or of free text gives by mistake.
+    """Warn that rounds are slow with very many classes, usually because the wrong column was chosen.
 
     Args:
         where: The file or task, for the sentence.
@@ -132,9 +132,9 @@ def note_many_classes(
 def note_lookalikes(
     where: str, found: Iterable[str | None], asked: Sequence[str], notify: Callable[[str], None] | None = None
 ) -> None:
-    """Says which labels differ so little that one may be a misspelling of another; they stay classes of their own.
+    """Warn about labels that differ only in case or blanks; they stay separate classes.
 
-    Whoever asked for all of them by name knows already. Without `notify` the log hears of it.
+    There is no warning if all of them were requested by name. Without `notify` the message is logged.
 
     >>> note_lookalikes("mail.csv", ["Bug", "bug", "idea"], [], notify=print)
     mail.csv: 'Bug' and 'bug' are different classes, though only capitals or blanks differ; spell them alike if they ...
@@ -142,11 +142,11 @@ def note_lookalikes(
     groups = _lookalikes({*filter(None, found), *asked}, {*asked})
     if not groups:
         return
-    said = [f"{', '.join(map(repr, group[:-1]))} and {group[-1]!r}" for group in groups[:MAX_LISTED_GROUPS]]
-    said += [f"{len(groups) - MAX_LISTED_GROUPS} more"] if len(groups) > MAX_LISTED_GROUPS else []
+    shown = [f"{', '.join(map(repr, group[:-1]))} and {group[-1]!r}" for group in groups[:MAX_LISTED_GROUPS]]
+    shown += [f"{len(groups) - MAX_LISTED_GROUPS} more"] if len(groups) > MAX_LISTED_GROUPS else []
     (notify or _log.warning)(
-        f"{where}: {', '.join(said)} are different classes, though only capitals or blanks differ; spell them alike if "
-        "they mean the same."
+        f"{where}: {', '.join(shown)} are different classes, though only capitals or blanks differ; spell them "
+        "alike if they mean the same."
     )
 
 

@@ -1,4 +1,4 @@
-"""Which columns of a file are its texts, labels and ids: a guess, for somebody to confirm."""
+"""Guess which columns of a file are texts, labels and ids; the user confirms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from hybridal.errors import UserError
 
-# In the order in which they are believed.
+# Most reliable names first.
 TEXT_NAMES = (
     *("text", "body", "content", "message", "review", "comment", "tweet", "sentence", "document", "utterance"),
     *("question", "description", "abstract", "headline", "title"),
@@ -19,7 +19,7 @@ ID_NAMES = ("id", "key", "uid", "uuid", "guid")
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of three columns; a file need have only the first."""
+    """Names of the columns; only `text` is required."""
 
     text: str
     label: str | None = None
@@ -27,7 +27,7 @@ class Columns:
 
 
 def guess_columns(columns: Mapping[str, Sequence[Any]]) -> Columns:
-    """By their names; texts else by their length, and ids only where they are unique.
+    """Guess by the names; else texts are the longest column. Ids must be unique.
 
     >>> guess_columns({"Nr": ["1", "2"], "Review": ["fine", "bad"], "Category": ["a", "a"], "doc_id": ["x", "y"]})
     Columns(text='Review', label='Category', id='doc_id')

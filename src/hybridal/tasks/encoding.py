@@ -1,4 +1,4 @@
-"""How a text file is encoded: UTF-8, UTF-16 where it says so, or Windows-1252, as older spreadsheets write."""
+"""Detect the encoding of a text file: UTF-8, UTF-16 with a byte order mark, or Windows-1252 of older spreadsheets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 @contextmanager
 def opened(path: Path, newline: str) -> Iterator[TextIO]:
-    """The file as text, with or without a byte order mark.
+    """Open a file as text and skip its byte order mark.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.csv"
@@ -35,7 +35,7 @@ def opened(path: Path, newline: str) -> Iterator[TextIO]:
 
 
 def encoding_of(path: Path) -> str:
-    """The name of the encoding, after a look at the whole file: one byte far down may tell the two apart."""
+    """Return the encoding; this reads the whole file, because a single byte near its end may decide."""
     with path.open("rb") as file:
         if mark := _MARKS.get(file.read(2)):
             return mark
@@ -52,15 +52,15 @@ def encoding_of(path: Path) -> str:
 
 
 def _check_windows(path: Path) -> None:
-    """Names the first byte that is not UTF-8 where the file is no Windows-1252 either.
+    """Refuse a damaged UTF-8 file, and name the first invalid byte.
 
-    That some of its lines have characters beyond ASCII which are valid UTF-8 does not happen by chance: such a file
-    is UTF-8 that was damaged, and read otherwise every é would become Ã©.
+    Lines with valid UTF-8 beyond ASCII do not occur by chance, so a file that has some is UTF-8; as Windows-1252 every
+    é would become Ã©.
     """
     first: tuple[int, int] | None = None
     is_windows = True
     with path.open("rb") as file:
-        for line, data in enumerate(file, start=1):  # no character has the byte of a line's end in it
+        for line, data in enumerate(file, start=1):  # the byte of a line feed is never part of another character
             if data.isascii():
                 continue
             try:

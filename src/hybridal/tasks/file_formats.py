@@ -1,8 +1,8 @@
-"""The formats of files with texts: CSV and TSV, lines, JSON Lines and arrays, Parquet; `spreadsheet.py` has XLSX.
+"""Read CSV, TSV, lines, JSON Lines, JSON arrays and Parquet; `spreadsheet.py` reads XLSX.
 
-A reader gives the wanted columns, which must be there, and with `others` all that there are.
+A reader yields the wanted columns, which must exist, and with `others` all columns.
 
-CSV is read by the standard library, not by pandas: it is strict about quotes, keeps what follows a NUL byte, knows the
+CSV is read by the standard library, not by pandas: it is strict about quotes, keeps text after a NUL byte, knows the
 line of every row, and still reads 100,000 rows in a fraction of a second.
 """
 
@@ -19,15 +19,15 @@ from hybridal.errors import UserError
 from hybridal.tasks.encoding import opened
 from hybridal.tasks.table import CHUNK, FileTable, column_position, column_positions
 
-# The csv module refuses fields of more than 128 KiB by default. The limit belongs to the process, not to a reader, so
-# it is raised once: restoring it after a file would break the files that other threads are reading.
+# The csv module refuses fields of more than 128 KiB by default. The limit is global, so raise it once: restoring it
+# after a file would break readers in other threads.
 csv.field_size_limit(2**31 - 1)
 
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 
 
 def read_csv(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
-    """These columns of a file with a header; commas, semicolons or tabs divide it, and every value is a string.
+    """Read a CSV file with a header, separated by commas, semicolons or tabs; all values are strings.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -42,7 +42,7 @@ def read_csv(path: Path, wanted: Sequence[str], others: bool = False) -> Iterato
 
 
 def read_tsv(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
-    """The same, where tabs are most likely.
+    """Read a TSV file; as `read_csv`, but tabs are tried first.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.tsv"
@@ -71,7 +71,7 @@ def _read(path: Path, wanted: Sequence[str], others: bool, delimiters: str) -> I
 
 
 def delimiter_of(file: TextIO, delimiters: str = ",;\t") -> str:
-    """The first of those that divide the header into most columns; the file is then again at its beginning.
+    """Return the delimiter that splits the header into most columns, and rewind the file.
 
     >>> import io
     >>> delimiter_of(io.StringIO("id;label\\n1;a,b,c\\n"))
@@ -83,7 +83,7 @@ def delimiter_of(file: TextIO, delimiters: str = ",;\t") -> str:
 
 
 def _header(file: TextIO, delimiter: str) -> list[str]:
-    """The first row, if this divides it; none where that leaves its quotes in the wrong places."""
+    """Return the first row split by this delimiter; [] if its quotes are then misplaced."""
     file.seek(0)
     try:
         return next((row for row in csv.reader(file, delimiter=delimiter, strict=True) if row), [])
@@ -92,7 +92,7 @@ def _header(file: TextIO, delimiter: str) -> list[str]:
 
 
 def _rows(path: Path, file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank, each with the line where it begins."""
+    """Yield rows that are not blank, each with its first line number."""
     reader = csv.reader(file, delimiter=delimiter, strict=True)
     end = 0
     try:
@@ -101,7 +101,7 @@ def _rows(path: Path, file: TextIO, delimiter: str) -> Iterator[tuple[int, list[
             if row:
                 yield start, row
     except csv.Error as error:
-        # Where the row began, not where the reader gave up: a quote left open swallows the rest of the file.
+        # Name the line where the row begins: an open quote makes the reader fail at the end of the file.
         raise UserError(
             f"{path}, line {end + 1}: broken quoting ({error}); close every double quote that is opened, and "
             "write one inside a quoted text twice."
@@ -109,7 +109,7 @@ def _rows(path: Path, file: TextIO, delimiter: str) -> Iterator[tuple[int, list[
 
 
 def read_lines(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:  # noqa: ARG001
-    """Every line that is not blank is a text, in the only column 'text'.
+    """Read every line that is not blank as a text, in the column 'text'.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.txt"
@@ -125,7 +125,7 @@ def read_lines(path: Path, wanted: Sequence[str], others: bool = False) -> Itera
 
 
 def read_jsonl(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
-    """These keys of every line's object; a key that a line lacks gives None.
+    """Read keys of the object on each line; a missing key is None.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.jsonl"
@@ -137,7 +137,7 @@ def read_jsonl(path: Path, wanted: Sequence[str], others: bool = False) -> Itera
 
 
 def read_json(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
-    """The same of an array of objects, or of texts alone; a file that does not begin with one is read as lines.
+    """Read an array of objects or of strings; a file that does not start with "[" is read as JSON Lines.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.json"
@@ -169,7 +169,7 @@ def _keyed(
         found |= dict.fromkeys(value)
         places.append(place)
         some.append(value)
-        # A key may come late; until all have come, it is not known that none is misspelt.
+        # A key may appear late. Yield nothing before all wanted keys have appeared, because one may be misspelt.
         if len(places) >= CHUNK and found.keys() >= set(wanted):
             yield table()
             places, some = [], []
@@ -180,7 +180,7 @@ def _keyed(
 
 
 def _check_name(where: str, name: str) -> None:
-    """Refuse the name of a column that no file or page can hold."""
+    """Refuse column names that cannot be encoded."""
     try:
         name.encode()
     except UnicodeEncodeError as error:
@@ -190,8 +190,8 @@ def _check_name(where: str, name: str) -> None:
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each line's object with the number of the line."""
-    # Lines end at line feeds alone: a JSON string may hold U+2028 and its kin.
+    """Yield the object of each line, with the line number."""
+    # Split only at line feeds: a JSON string may contain U+2028 and similar characters.
     with opened(path, newline="\n") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -206,7 +206,7 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _items(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each object of an array with its number."""
+    """Yield each object of an array, with its number."""
     with opened(path, newline="\n") as file:
         try:
             items = json.load(file)
@@ -219,13 +219,13 @@ def _items(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, value
 
 
-# One value may stand for all rows of a column, so that 500 bytes unpack to gigabytes.
+# With dictionary encoding one value may represent all rows, so that 500 bytes unpack to gigabytes.
 SUSPICIOUS, SUSPICIOUS_RATIO = 200_000_000, 100
 BUFFER = 2**20  # bytes of a column read ahead; without it, all columns of a row group
 
 
 def read_parquet(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
-    """These columns of a Parquet file.
+    """Read a Parquet file.
 
     >>> import pyarrow, pyarrow.parquet, tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.parquet"
@@ -233,7 +233,7 @@ def read_parquet(path: Path, wanted: Sequence[str], others: bool = False) -> Ite
     >>> [table.columns["label"] for table in read_parquet(path, ["label"])]
     [[0, 1]]
     """
-    # Here, not above: a quarter of a second that `hybridal --help` need not pay.
+    # Imported here, because it takes a quarter of a second.
     import pyarrow
     import pyarrow.parquet
 
@@ -242,7 +242,7 @@ def read_parquet(path: Path, wanted: Sequence[str], others: bool = False) -> Ite
     try:
         with pyarrow.parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
             names = file.schema_arrow.names
-            # Of columns that share a name, Parquet's own reader finds none.
+            # The Parquet reader finds no column whose name occurs twice.
             read = [name for name in column_positions(path, wanted, names, others) if names.count(name) == 1]
             first, unpacked = 1, 0
             most = max(SUSPICIOUS, SUSPICIOUS_RATIO * path.stat().st_size)
@@ -269,8 +269,8 @@ def _values(path: Path, name: str, column: Any, first: int) -> list[Any]:
     try:
         values: list[Any] = column.to_pylist()
     except (ValueError, OverflowError, LookupError) as error:
-        # Parquet checks neither that a string is UTF-8 nor that Python knows such a date or time zone. Converting cell
-        # by cell is slow, so it is done only to find the row.
+        # Parquet checks neither UTF-8 nor whether Python knows a date or time zone. Converting cell by cell is slow, so
+        # do it only to find the row.
         for row, cell in enumerate(column, start=first):
             try:
                 cell.as_py()

@@ -1,4 +1,4 @@
-"""Tasks out of datasets of Hugging Face: their splits, and what their features say of the columns."""
+"""Make a task from a dataset of Hugging Face."""
 
 from __future__ import annotations
 
@@ -29,13 +29,12 @@ def from_dataset(
     test_size: int | float | None = None,
     split_seed: int = 42,
 ) -> Task:
-    """A `Dataset` of Hugging Face, or a `DatasetDict` whose splits are kept.
+    """Make a task from a `Dataset`, or from a `DatasetDict`, whose splits are kept.
 
-    The splits `train`, `validation` and `test` are used where they are there; others can be named, as in
-    `validation="dev"`. What there is no split for is drawn from train, as from a file (see `load_files`). Numbers with
-    names (`ClassLabel`) get their names, in their order, and one of them that is -1 is unknown; others are as they are.
-    Ids without a column are `train-17`, or row numbers if there is one split. `label=None` leaves labels out; then
-    `classes` must be named.
+    The splits `train`, `validation` and `test` are used if they exist; name others as in `validation="dev"`. Missing
+    splits are drawn from train, as for files (see `load_files`). Labels of type `ClassLabel` get their names, and -1 is
+    unknown. Without an id column, ids are `train-17`, or row numbers if there is only one split. `label=None` ignores
+    labels and requires `classes`.
 
     >>> from datasets import ClassLabel, Dataset
     >>> rows = Dataset.from_dict({"text": ["good", "bad"] * 50, "label": [1, 0] * 50})
@@ -47,7 +46,7 @@ def from_dataset(
     parts = _splits(dataset, name, {"train": train, "validation": validation, "test": test})
     names = None if label is None else getattr(_feature(parts["train"], label, name, "label"), "names", None)
     if names is not None and classes is None:
-        note_lookalikes(name, names, ())  # such names are often made of whatever the column held
+        note_lookalikes(name, names, ())  # `ClassLabel` names are often generated from the values of the column
         classes = names
     found: dict[str, Split] = {}
     types: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""A task out of the user's own files."""
+"""Make a task from files."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from hybridal.tasks.task import Split, Task
 def load_files(
     path: str | Path, *, split_seed: int = 42, notify: Callable[[str], None] | None = None, **options: Any
 ) -> Task:
-    """The texts of a file in one of the formats of `read.READERS`; the options are those of `TaskSource`.
+    """Load the texts of a file in one of the formats of `read.READERS`; the options are those of `TaskSource`.
 
-    Validation and test come from files of the same columns, or are drawn from the rows of `path`, stratified; their
-    sizes are counts, or shares below 1 of the rows that can be drawn. By default
+    Validation and test come from files with the same columns, or are drawn from the rows of `path`, stratified by
+    class; their sizes are counts, or shares below 1 of the rows that can be drawn. By default
 
     - if labels are known, test is a fifth of the labelled rows and validation about a tenth (see
       `splits.validation_size`);
@@ -74,19 +74,19 @@ def load_files(
 
 
 def _remark(rows: Rows) -> str | None:
-    """What to know of a file before trusting its figures: equal texts may lie on both sides of a split."""
+    """Describe skipped and repeated rows: identical texts may be in train and test, and metrics are then too high."""
     repeated = len(rows) - len(set(rows.texts))
     parts = [
         (rows.empty, "without a text left out"),
         (rows.duplicates, "with a text that came before left out"),
         (repeated, "repeat a text that came before"),
     ]
-    said = ", ".join(f"{count} {what}" for count, what in parts if count)
-    return f"{rows.table.path}: {len(rows)} rows, {said}." if said else None
+    counts = ", ".join(f"{count} {what}" for count, what in parts if count)
+    return f"{rows.table.path}: {len(rows)} rows, {counts}." if counts else None
 
 
 def _check_apart(parts: Mapping[str, str | Path | None]) -> None:
-    """Refuses one file for two splits: the model would be measured on the very texts that it learnt."""
+    """Refuse the same file for two splits: the model would be evaluated on its training texts."""
     seen: dict[Path, str] = {}
     for name, file in parts.items():
         if file is not None and (first := seen.setdefault(Path(file).resolve(), name)) != name:
@@ -103,7 +103,7 @@ def _place_in(parts: Iterable[Rows]) -> Callable[[str, int], str]:
 
 
 def _split(rows: Rows, prefix: str | None, classes: Sequence[str]) -> Split:
-    """The rows with their labels as numbers, less those of classes that nobody wants."""
+    """Convert labels to numbers, and drop rows of other classes."""
     number = {name: i for i, name in enumerate(classes)}
     keep = [i for i, label in enumerate(rows.labels) if label is None or label in number]
     labels: Ints = np.array([number.get(rows.labels[i] or "", UNKNOWN) for i in keep], dtype=np.int64)

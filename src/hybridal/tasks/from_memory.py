@@ -1,4 +1,4 @@
-"""Tasks out of what a program holds already: lists, a DataFrame."""
+"""Make tasks from lists and DataFrames."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hybridal.tasks.task import Split, Task, check_classes, is_missing, label_te
 if TYPE_CHECKING:
     import pandas as pd
 
-# What ids and labels may be beside texts, and come back as.
+# Types of ids and labels, besides strings, that users get back as they gave them.
 KINDS: tuple[type, ...] = (bool, int, float)
 
 
@@ -35,10 +35,11 @@ def from_texts(
     test_size: int | float | None = None,
     split_seed: int = 42,
 ) -> Task:
-    """Texts with labels for all, some (None, NaN or "" elsewhere) or none of them; then `classes` must be named.
+    """Make a task from texts with labels for all, some or none of them.
 
-    Texts, labels and ids are lists, arrays or columns of a frame. Ids default to row numbers. Validation and test are
-    drawn as from a file (see `load_files`).
+    Texts, labels and ids are lists, arrays or columns of a frame. A missing label is None, NaN or ""; without any
+    labels, `classes` is required. Ids default to row numbers. Validation and test are drawn as for files (see
+    `load_files`).
 
     >>> task = from_texts(["good", "bad", "fine"] * 20, [1, 0, None] * 20, test_size=0, validation_size=0)
     >>> task.classes, task.train.ids[:2], task.label(1), task.id("2")
@@ -61,7 +62,7 @@ def from_pandas(
     test_size: int | float | None = None,
     split_seed: int = 42,
 ) -> Task:
-    """The rows of a DataFrame of pandas or Polars, or of an Arrow table; ids are its index unless a column is named.
+    """Make a task from a pandas or Polars DataFrame or an Arrow table; ids are its index unless `id` names a column.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"body": ["good", "bad"] * 20, "kind": ["+", "-"] * 20})
@@ -107,24 +108,28 @@ def from_pandas(
 
 
 def _as_pandas(frame: Any) -> pd.DataFrame:
-    """The frame itself, or what its own `to_pandas` makes of it: Polars and Arrow have that."""
+    """Convert a frame to pandas; Polars and Arrow have `to_pandas`."""
     if callable(convert := getattr(frame, "to_pandas", None)) and hasattr(frame, "columns"):
         frame = convert()
     if hasattr(frame, "iloc") and hasattr(frame, "columns"):
         found: pd.DataFrame = frame
         return found
     hint = "call its `collect` first" if hasattr(frame, "collect") else "give lists or columns to from_texts"
-    raise UserError(
-        f"from_pandas takes a DataFrame of pandas or Polars or an Arrow table, not a {type(frame).__name__}; {hint}."
-    )
+    raise UserError(f"Expected a pandas or Polars DataFrame or an Arrow table, got a {type(frame).__name__}; {hint}.")
 
 
 def split_of(
     texts: Any, labels: Any, ids: Any, classes: Any, name: str, may_differ: bool
 ) -> tuple[Split, dict[str, Any]]:
-    """All rows, and what they were made of: the names of the classes, and the kinds of ids and labels.
+    """Return all rows as a split, with the class names and the types of ids and labels.
 
-    Labels `may_differ` from the classes both ways in a part of the texts, and not in all of them.
+    Args:
+        texts: The texts.
+        labels: Their labels, or None.
+        ids: Their ids, or None for row numbers.
+        classes: Class names, or None to use the labels.
+        name: Name of the data, for error messages.
+        may_differ: Allow classes without texts and texts of other classes, as in one of several splits.
     """
     texts = as_list(texts, f"{name}: texts", ONE_TEXT)
     labels = [None] * len(texts) if labels is None else as_list(labels, f"{name}: labels", ONE_LABEL)
@@ -138,7 +143,7 @@ def split_of(
     found = [None if is_missing(label) or not label_text(label).strip() else label_text(label) for label in labels]
     named = classes is not None
     if not named:
-        # By name: as values, True and 1 would be one.
+        # Compare names: the values True and 1 are equal.
         refuse_measurements(name, found)
         classes = _sorted({key: label for key, label in zip(found, labels, strict=True) if key is not None}.values())
         if not classes:
@@ -165,9 +170,12 @@ def split_of(
 
 
 def as_list(values: Any, what: str, one: str = "") -> list[Any]:
-    """As a list, out of whatever holds one after the other; a text, which holds letters, and a mapping are mistakes.
+    """Convert a column to a list; refuse strings, mappings, and items that hold several values.
 
-    Each must be one value; `one` says so where tuples are refused too.
+    Args:
+        values: A list, a column or a one-dimensional array.
+        what: Name of the values, for error messages.
+        one: Refuse tuples too, with this sentence.
     """
     if isinstance(values, str | bytes | Mapping | set | frozenset) or not isinstance(values, Iterable):
         raise UserError(f"{what} must be a list, a column or a one-dimensional array, not {values!r:.40}.")
@@ -179,7 +187,7 @@ def as_list(values: Any, what: str, one: str = "") -> list[Any]:
 
 
 def class_list(classes: Any) -> list[Any]:
-    """Classes in the order in which they were given; a set has none, and gets that of their names."""
+    """Return the classes in their order; a set is sorted."""
     return _sorted(classes) if isinstance(classes, set | frozenset) else as_list(classes, "`classes`")
 
 
@@ -188,15 +196,15 @@ def _check_texts(texts: Sequence[Any], ids: Sequence[Any], name: str) -> None:
     if wordless:
         first, more = wordless[0], len(wordless) - 1
         others, them = (f", and {more} more have no words", "them") if more else ("", "it")
-        said = f"text {first} (id {ids[first]!r}) is {_short(texts[first])}{others}"
-        raise UserError(f"{name}: {said}; leave {them} out or give {them} words.")
+        found = f"text {first} (id {ids[first]!r}) is {_short(texts[first])}{others}"
+        raise UserError(f"{name}: {found}; leave {them} out or give {them} words.")
     for row, id in enumerate(ids):
         if is_missing(id):
             raise UserError(f"{name}: the id of text {row} is {id!r}; give every text one.")
 
 
 def _check_whole(strings: Sequence[str], what: str) -> None:
-    """Half a character cannot be written anywhere: better said now than when hours of labels are to be saved."""
+    """Refuse lone surrogates now: they cannot be written to a file when the labels are saved."""
     for row, string in enumerate(strings):
         try:
             string.encode()
@@ -208,7 +216,7 @@ def _check_whole(strings: Sequence[str], what: str) -> None:
 
 
 def _check_asked(names: Sequence[str], found: Iterable[str | None], where: str) -> None:
-    """As for files (see `choose_classes`): a class without texts beside texts without a class is a misspelt name."""
+    """Refuse classes that are probably misspelt, as for files; see `choose_classes`."""
     there = sort_names(label for label in found if label is not None)
     absent, left_out = [name for name in names if name not in there], set(there) - set(names)
     if absent and left_out:
@@ -219,12 +227,12 @@ def _check_asked(names: Sequence[str], found: Iterable[str | None], where: str) 
 
 
 def kind_of(values: Sequence[Any], gaps: bool = False) -> type:
-    """The type that all values have; texts where they differ, or where it is none of `KINDS`.
+    """Return the common type of the values; str if they differ or the type is not in `KINDS`.
 
     Args:
         values: Ids or classes as they were given.
-        gaps: Whether others were missing. A column of whole numbers with a gap holds fractions, so that fractions that
-            are whole are then taken for whole numbers.
+        gaps: Whether some were missing. A column of integers with missing values holds floats, so whole floats count as
+            integers.
 
     Returns:
         One of `KINDS`, or `str`.

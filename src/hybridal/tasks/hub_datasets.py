@@ -1,4 +1,4 @@
-"""Loads a benchmark from the Hugging Face hub and splits it as the paper does."""
+"""Load a benchmark from the Hugging Face hub, split as in the paper."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ _CHANGED = "the hub's data have changed: empty its cache and load again, or use 
 
 
 def load_hub(benchmark: Benchmark, *, split_seed: int = 42, load_dataset: LoadDataset | None = None) -> Task:
-    """The whole benchmark in the paper's split; `load_dataset` is that of the package `datasets`, or like it.
-
-    An item's id is the hub's split and the row in it, e.g. `train-17`.
+    """Load a benchmark in the paper's split. Ids are the hub's split and row, such as `train-17`.
 
     >>> from hybridal.tasks.benchmarks import BENCHMARKS
     >>> def offline(*_: object, **__: object) -> None:
@@ -40,7 +38,7 @@ def load_hub(benchmark: Benchmark, *, split_seed: int = 42, load_dataset: LoadDa
 
 
 def split_benchmark(benchmark: Benchmark, pool: Split, test: Split | None, seed: int) -> Task:
-    """Stratified and seeded; shares are rounded up, which gives the sizes of the paper's table.
+    """Split stratified and seeded; shares are rounded up, as in the paper's table.
 
     >>> from hybridal.tasks.benchmarks import BENCHMARKS
     >>> rows = Split([str(i) for i in range(1000)], ["text"] * 1000, np.arange(1000) % 2)
@@ -60,7 +58,7 @@ def split_benchmark(benchmark: Benchmark, pool: Split, test: Split | None, seed:
 
 
 def check_counts(benchmark: Benchmark, task: Task) -> None:
-    """Raises unless every class has as many items in every split as the paper says.
+    """Require the number of items per class and split that the paper reports.
 
     >>> from hybridal.tasks.benchmarks import BENCHMARKS
     >>> rows = Split(["1", "2"], ["bad", "good"], np.array([0, 1]))

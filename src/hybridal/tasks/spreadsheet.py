@@ -1,4 +1,4 @@
-"""The first sheet of an Excel file, read by another process (`sheet_reader.py`) that cannot take down this one."""
+"""Read the first sheet of an Excel file in a separate process (`sheet_reader.py`), which may fail safely."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hybridal.tasks.table import CHUNK, FileTable, column_positions
 _log = logging.getLogger(__name__)
 
 MOST_UNPACKED = 1_000_000_000  # bytes
-# Sheets shrink to a tenth or a twentieth when they are packed; a file that grows more when it is unpacked was made to.
+# Sheets compress to a tenth or a twentieth; a file with a higher ratio is probably a zip bomb.
 SUSPICIOUS, SUSPICIOUS_RATIO = 10_000_000, 100
 
 
 def read_xlsx(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
-    """These columns of the first sheet, whose first row that is not blank names them; every value is a string.
+    """Read the first sheet; its first row that is not blank is the header, and all values are strings.
 
     >>> import tempfile, openpyxl
     >>> path, book = Path(tempfile.mkdtemp()) / "mail.xlsx", openpyxl.Workbook()
@@ -44,11 +44,11 @@ def read_xlsx(path: Path, wanted: Sequence[str], others: bool = False) -> Iterat
 
 
 def _rows(path: Path) -> Iterator[Sequence[Any]]:
-    """The number of each row that is not blank, and its cells, as the reader prints them."""
+    """Yield [row number, cells] of each row that is not blank, as the reader prints them."""
     if path.stat().st_size == 0:
         raise UserError(f"{path}: the file is empty; give one with a text per row.")
     check_unpacked_size(path)
-    # -P: modules are not looked for in the folder of the program.
+    # -P: do not import modules from the folder of the program.
     command = [sys.executable, "-P", sheet_reader.__file__, str(path)]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -67,7 +67,7 @@ def _rows(path: Path) -> Iterator[Sequence[Any]]:
                 yield from found
         finally:
             reader.kill()
-    # Ended by the operating system, before it could say why.
+    # The operating system killed the reader before it could report a reason.
     raise _too_large(path, f"reading it takes more than {sheet_reader.SECONDS} seconds, or too much memory")
 
 
@@ -76,12 +76,12 @@ def _note_sheets(path: str, first: str, *others: str) -> None:
     names = ", ".join(f"'{name}'" for name in others)
     _log.warning(
         f"{path}: only the first sheet, '{first}', is read, not {names}; to read another one, move it to the front or "
-        "save it as a file of its own."
+        "save it as a separate file."
     )
 
 
 def check_unpacked_size(path: Path) -> None:
-    """Refuse a file that would unpack to more than a spreadsheet does; no more than it declares is ever unpacked.
+    """Refuse a file that unpacks to too much; zipfile never unpacks more than a file declares.
 
     Args:
         path: A ZIP archive, as every .xlsx file is.

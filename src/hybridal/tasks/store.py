@@ -1,4 +1,4 @@
-"""A task inside a run folder: the same texts, ids and labels again, wherever the folder goes."""
+"""Save and load the task of a run folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TYPES: dict[str, type] = {kind.__name__: kind for kind in (str, bool, int, float
 
 
 def save_task(task: Task, folder: Path) -> None:
-    """Writes the task whole, as `task.json` and one parquet file a split."""
+    """Write the task atomically, as `task.json` and one Parquet file per split."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -32,7 +32,7 @@ def save_task(task: Task, folder: Path) -> None:
 
 
 def load_saved(folder: Path) -> Task:
-    """The task that `save_task` wrote."""
+    """Load the task that `save_task` wrote."""
     from pyarrow import parquet
 
     def split(name: str) -> Split:
@@ -53,7 +53,7 @@ def load_saved(folder: Path) -> Task:
 
 
 def _strings(values: Sequence[str]) -> Any:
-    """As pyarrow makes it of a list, but without importing pandas, which it does to ask whether the list is one."""
+    """Build a string array without pyarrow's conversion of lists, which imports pandas."""
     import pyarrow as pa
 
     encoded = [value.encode() for value in values]

