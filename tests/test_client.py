@@ -45,7 +45,7 @@ def test_texts_come_in_are_labelled_and_go_out(app: Served, tmp_path: Path, monk
     project = opened(app)
     hostile = '"quoted"\r\n--edge--\r\n\u2028 Content-Disposition: form-data'
     rows = [{"id": "x/ü?#", "text": hostile, "label": "a", "page": "7"}, {"id": "plain", "text": "plain"}]
-    monkeypatch.setattr(client, "A_PART", 60)  # an upload for each
+    monkeypatch.setattr(client, "UPLOAD_CHARACTERS", 60)  # an upload for each
     assert project.add(rows) == 2
     assert project.add(rows) == 0
     assert project.text("x/ü?#") == Text("x/ü?#", hostile, "a")
@@ -104,21 +104,21 @@ def test_what_is_refused_is_said_in_the_apps_own_sentence(app: Served, tmp_path:
 def test_half_a_character_is_told_by_its_row_before_any_text_is_sent(
     app: Served, row: str | dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "A_PART", 10)  # an upload for each
-    with pytest.raises(UserError, match=r"^text 1 holds U\+D83D, half a character"):
+    monkeypatch.setattr(client, "UPLOAD_CHARACTERS", 10)  # an upload for each
+    with pytest.raises(UserError, match=r"^Text 1 contains U\+D83D, a lone surrogate"):
         opened(app).add(["one that is whole", row])
     assert len([*opened(app).texts()]) == 3
 
 
 def test_one_text_is_not_added_letter_by_letter(app: Served) -> None:
-    with pytest.raises(UserError, match="'crash' is one text"):
+    with pytest.raises(UserError, match="single text 'crash'"):
         opened(app).add("crash")
 
 
 def test_a_row_that_is_neither_a_text_nor_a_mapping_is_named(app: Served) -> None:
     for bad in (None, 7, ["a text"]):
         rows: list[Any] = ["a text", bad]
-        with pytest.raises(UserError, match=r"Row 1 is .*; give a text, or a mapping with `text`\."):
+        with pytest.raises(UserError, match=r"Row 1 is .*; pass a string, or a mapping with `text`\."):
             opened(app).add(rows)
 
 
@@ -190,7 +190,7 @@ def test_a_redirection_does_not_get_the_token() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "words"),
     [
-        (200, b"<html>Welcome to our Wi-Fi", "not from the app"),
+        (200, b"<html>Welcome to our Wi-Fi", "not the app's"),
         (404, b"<html>", "answered with status 404; check the address"),
         (500, b"[]", "answered with status 500"),
     ],

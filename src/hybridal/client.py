@@ -1,4 +1,4 @@
-"""A labelling project from a program: texts in, labels, predictions and files out. Needs no torch, and no extra."""
+"""Client of a labelling project: add texts, label them, read predictions, download files. Needs no extra."""
 
 from __future__ import annotations
 
@@ -22,14 +22,21 @@ from hybridal.errors import UserError
 from hybridal.system.files import file_made_whole
 
 TOKEN_VARIABLE = "HYBRIDAL_TOKEN"
-TRIES = 5
-A_PART = 10_000_000  # characters of one upload: the app takes five times as much
-
-HALVES = "surrogatepass"  # half a character in a question: the app, which has none, finds nothing
+MAX_ATTEMPTS = 5
+UPLOAD_CHARACTERS = 10_000_000  # per request; the app accepts 50 MB
+LONE_SURROGATES = "surrogatepass"  # send them as they are: the app stores none, so it finds nothing
 
 
 class RequestError(UserError):
-    """The app refused a request, or could not be reached (then `status` is 0); the message is its own sentence."""
+    """The app refused a request or could not be reached.
+
+    Attributes:
+        status: The HTTP status, or 0 if there was no response.
+
+    Example:
+        >>> str(RequestError("There is no such text.", 404)), RequestError("There is no such text.", 404).status
+        ('There is no such text.', 404)
+    """
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -38,7 +45,19 @@ class RequestError(UserError):
 
 @dataclass(frozen=True)
 class Text:
-    """A text of the project: what people say of it, and what the model does, with its probability."""
+    """A text of a project with its label and the model's prediction.
+
+    Attributes:
+        id: The text's id.
+        text: The text itself; empty in `Project.predictions`.
+        label: The name of its class, or None without a label.
+        prediction: The name of the predicted class, or None without a prediction.
+        probability: The calibrated probability of the predicted class.
+
+    Example:
+        >>> Text("t1", "How do I pay?", prediction="question", probability=0.9).prediction
+        'question'
+    """
 
     id: str
     text: str
@@ -48,16 +67,25 @@ class Text:
 
 
 class Project:
-    """A project of `hybridal label`, by its address and a token from its page *Programs* (or in `HYBRIDAL_TOKEN`).
+    """A labelling project of `hybridal label` or `hybridal serve`.
 
-    What a token may do is decided by its role: an annotator's labels, a reviewer's exports, an owner's adds texts.
+    The role of the token decides what it may do: annotators label, reviewers also export, owners also add texts.
 
-    >>> project = Project("https://label.example.org", token="hybridal_123")
-    >>> project.add(["It crashes when I click save", "How do I pay?"])  # doctest: +SKIP
-    2
-    >>> for text in project.next(2):  # doctest: +SKIP
-    ...     project.label(text.id, "bug" if "crash" in text.text else "question")
-    >>> project.export("labels.csv", "labels.csv")  # doctest: +SKIP
+    Args:
+        url: The address of the project.
+        token: A token from the project's page *Programs*; by default the environment variable `HYBRIDAL_TOKEN`.
+        timeout: Seconds to wait for a response.
+
+    Raises:
+        UserError: The address or the token is not valid.
+
+    Example:
+        >>> project = Project("https://label.example.org", token="hybridal_123")
+        >>> project.add(["It crashes when I click save", "How do I pay?"])  # doctest: +SKIP
+        2
+        >>> for text in project.next(2):  # doctest: +SKIP
+        ...     project.label(text.id, "bug" if "crash" in text.text else "question")
+        >>> project.export("labels.csv", "labels.csv")  # doctest: +SKIP
     """
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 60.0) -> None:
@@ -67,120 +95,176 @@ class Project:
         self.timeout = timeout
         self._token = token if token is not None else os.environ.get(TOKEN_VARIABLE, "")
         if not self._token.isascii() or not self._token.isprintable() or not self._token:
-            raise UserError(f"`token`: give one from the page Programs, or set {TOKEN_VARIABLE}.", field="token")
+            raise UserError(f"`token`: pass one from the page Programs, or set {TOKEN_VARIABLE}.", field="token")
         self._opener = build_opener(_NoRedirects)
 
     def texts(self, search: str = "", label: str = "", state: str = "") -> Iterator[Text]:
-        """The texts that contain some words, have a label or are in a state, such as `labelled` or `unlabelled`."""
-        page, further = 1, True
-        while further:
-            asked = {"search": search, "class": label, "state": state, "page": page, "whole": True}
-            found = self._json("GET", "/texts", {name: value for name, value in asked.items() if value != ""})
+        """Iterate over texts.
+
+        Args:
+            search: Only texts that contain these words.
+            label: Only texts of this class.
+            state: Only texts in this state, such as `labelled`, `unlabelled`, `skipped` or `flagged`.
+
+        Returns:
+            The texts, loaded page by page.
+
+        Raises:
+            RequestError: There is no such class, or the state is unknown.
+        """
+        page, has_more = 1, True
+        while has_more:
+            query = {"search": search, "class": label, "state": state, "page": page, "whole": True}
+            found = self._json("GET", "/texts", {name: value for name, value in query.items() if value != ""})
             yield from map(_text, found["items"])
-            page, further = page + 1, page < found["pages"] or found["more"]
+            page, has_more = page + 1, page < found["pages"] or found["more"]
 
     def text(self, id: str) -> Text:
-        """One text."""
-        return _text(self._json("GET", f"/texts/{quote(id, safe='', errors=HALVES)}"))
+        """Return one text.
+
+        Args:
+            id: The text's id.
+
+        Raises:
+            RequestError: There is no such text.
+        """
+        return _text(self._json("GET", f"/texts/{quote(id, safe='', errors=LONE_SURROGATES)}"))
 
     def add(self, texts: Iterable[str | Mapping[str, Any]], *, suggested: bool = False) -> int:
-        """Adds texts: strings, or rows with `text` and perhaps `id`, `label` and whatever else shall stand beside it.
+        """Add texts; a text that exists with the same id and content stays unchanged. Needs an owner's token.
 
-        How many were new: a text whose id and words are there is left as it is. Labels count as those of a file, or
-        are only `suggested`.
+        Args:
+            texts: Strings, or mappings with `text` and optionally `id`, `label` and further columns, which are shown
+                next to the text.
+            suggested: Show the labels as suggestions only, instead of adding them as labels.
+
+        Returns:
+            The number of new texts.
+
+        Raises:
+            UserError: An item is neither a string nor a mapping, or contains a lone surrogate.
+            RequestError: The app refused the texts.
         """
         if isinstance(texts, str):
-            raise UserError(f"{texts!r:.40} is one text, and would be added letter by letter; give a list of texts.")
+            raise UserError(f"Expected a list of texts, got the single text {texts!r:.40}; put it into a list.")
         rows = [{"text": one} if isinstance(one, str) else one for one in texts]
         for at, row in enumerate(rows):
             if not isinstance(row, Mapping):
-                raise UserError(f"Row {at} is {row!r:.40}; give a text, or a mapping with `text`.")
+                raise UserError(f"Row {at} is {row!r:.40}; pass a string, or a mapping with `text`.")
         columns = [column for column in ("text", "id", "label") if any(column in row for row in rows)]
         fields = {column: column for column in columns} | ({"suggested": "true"} if suggested else {})
-        empty = dict.fromkeys(columns)  # every part has every column, whatever its rows say
+        empty = dict.fromkeys(columns)  # every part must have all columns
         added = 0
         for lines in _parts([_line(at, empty | {**row}) for at, row in enumerate(rows)]):
             added += self._upload("/texts", fields, "texts.jsonl", lines)["added"]
         return added
 
     def next(self, n: int = 5) -> list[Text]:
-        """The texts that the model would like to have labelled most; they are yours for some minutes."""
+        """Return the most useful texts to label, which are leased to the token's person for some minutes.
+
+        Args:
+            n: The largest number of texts.
+        """
         return [*map(_text, self._json("GET", "/next", {"n": n})["items"])]
 
     def label(self, id: str, label: str, *, flagged: bool = False, comment: str = "", new_class: bool = False) -> None:
-        """Label a text; when this returns, the label is safe.
+        """Label a text; the label is durable when this returns.
 
         Args:
             id: The text's id.
             label: The name of a class.
             flagged: Ask a reviewer to look at the text.
-            comment: A remark that is kept with the answer.
+            comment: A remark that is stored with the label.
             new_class: Add the class if there is none of this name. Needs an owner's token, or a reviewer's where
                 reviewers may add classes. Otherwise an unknown name is an error, since it may be misspelt.
 
         Raises:
             RequestError: There is no such text or class.
         """
-        told = {"class": label, "new_class": True} if new_class else {"class": label}
-        self._annotate(id, action="label", flagged=flagged, comment=comment, **told)
+        choice = {"class": label, "new_class": True} if new_class else {"class": label}
+        self._annotate(id, action="label", flagged=flagged, comment=comment, **choice)
 
     def skip(self, id: str, *, flagged: bool = False, comment: str = "") -> None:
-        """Says that this text cannot be labelled."""
+        """Skip a text that cannot be labelled.
+
+        Args:
+            id: The text's id.
+            flagged: Ask a reviewer to look at the text.
+            comment: A remark that is stored with the skip.
+
+        Raises:
+            RequestError: There is no such text.
+        """
         self._annotate(id, action="skip", flagged=flagged, comment=comment)
 
-    def _annotate(self, id: str, **said: Any) -> None:
-        # The key makes it count once, however often it has to be sent.
-        self._json("POST", "/annotations", body={"key": token_hex(16), "text": id, **said}, again=True)
+    def _annotate(self, id: str, **answer: Any) -> None:
+        # The idempotency key makes retries safe.
+        self._json("POST", "/annotations", body={"key": token_hex(16), "text": id, **answer}, idempotent=True)
 
     def classes(self) -> list[str]:
-        """The names of the classes, in their order."""
+        """Return the names of the active classes in their order."""
         return [one["name"] for one in self._json("GET", "/classes")["items"]]
 
     def predictions(self) -> Iterator[Text]:
-        """What the model says of every text, without its words, since all texts were last scored."""
-        with self._ask("GET", "/export/predictions.csv") as reply:
+        """Iterate over the predictions of all scored texts, without the texts themselves. Needs a reviewer's token.
+
+        Raises:
+            RequestError: No text has been scored yet.
+        """
+        with self._request("GET", "/export/predictions.csv") as reply:
             for row in csv.DictReader(io.TextIOWrapper(reply, encoding="utf-8", newline="")):
                 yield Text(row["id"], "", None, row["class"], float(row["probability"]))
 
     def progress(self) -> dict[str, Any]:
-        """The rounds with their metrics, the balance of the classes, and advice: what the page *Progress* shows."""
+        """Return the data of the page *Progress*: rounds with their metrics, labels per class, and advice."""
         return self._json("GET", "/progress")
 
     def export(self, name: str, path: str | Path) -> None:
-        """Writes an export to a file, whole or not at all.
+        """Download an export. Needs a reviewer's token.
 
-        `labels.csv`, `.jsonl` or `.parquet`, `predictions.csv` or `.parquet`, `model.zip`, `label-studio.json`.
+        Args:
+            name: `labels.csv`, `labels.jsonl`, `labels.parquet`, `predictions.csv`, `predictions.parquet`, `model.zip`
+                or `label-studio.json`.
+            path: The file to write; it is replaced only when the download is complete.
+
+        Raises:
+            RequestError: There is no such export, or nothing to export yet.
         """
-        with self._ask("GET", f"/export/{quote(name)}") as reply, file_made_whole(Path(path)) as file:
+        with self._request("GET", f"/export/{quote(name)}") as reply, file_made_whole(Path(path)) as file:
             shutil.copyfileobj(reply, file)
 
     def _json(
-        self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, again: bool = False
+        self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, idempotent: bool = False
     ) -> dict[str, Any]:
         content = None if body is None else json.dumps(body).encode()
-        where = f"{path}?{urlencode(query, errors=HALVES)}" if query else path
-        with self._ask(method, where, content, "application/json", again=again) as reply:
+        address = f"{path}?{urlencode(query, errors=LONE_SURROGATES)}" if query else path
+        with self._request(method, address, content, "application/json", idempotent) as reply:
             return _object(reply)
 
     def _upload(self, path: str, fields: Mapping[str, str], name: str, content: str) -> dict[str, Any]:
-        edge = token_hex(16)
+        boundary = token_hex(16)
         start = "".join(
-            f'--{edge}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
             for field, value in fields.items()
         )
-        start += f'--{edge}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
-        sent = f"{start}{content}\r\n--{edge}--\r\n".encode()
-        with self._ask("POST", path, sent, f"multipart/form-data; boundary={edge}") as reply:
+        start += f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+        body = f"{start}{content}\r\n--{boundary}--\r\n".encode()
+        with self._request("POST", path, body, f"multipart/form-data; boundary={boundary}") as reply:
             return _object(reply)
 
-    def _ask(
-        self, method: str, path: str, content: bytes | None = None, kind: str | None = None, again: bool = False
+    def _request(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None = None,
+        content_type: str | None = None,
+        idempotent: bool = False,
     ) -> HTTPResponse:
-        """Asks; again after a while where the app is too busy or away, and asking twice does no harm."""
+        """Send a request; retry with exponential back-off if the app is busy or away and a repetition does no harm."""
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
-        headers |= {"Content-Type": kind} if content is not None and kind else {}
+        headers |= {"Content-Type": content_type} if content is not None and content_type else {}
         request = Request(f"{self.url}/api{path}", content, headers, method=method)
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 reply: HTTPResponse = self._opener.open(request, timeout=self.timeout)
                 return reply
@@ -188,23 +272,24 @@ class Project:
                 failed = RequestError(_sentence(error), error.code)
             except (OSError, HTTPException) as error:
                 failed = RequestError(f"{self.url} cannot be reached ({getattr(error, 'reason', error)}).")
-            # Where it was refused, nothing was done; where it got lost, that is not known.
-            harmless = failed.status == 429 or ((again or method == "GET") and failed.status in (0, 502, 503, 504))
-            if not harmless or attempt == TRIES:
+            # A refused request (429) had no effect; a request without a proper response may have had one.
+            is_lost = failed.status in (0, 502, 503, 504)
+            may_retry = failed.status == 429 or (is_lost and (idempotent or method == "GET"))
+            if not may_retry or attempt == MAX_ATTEMPTS:
                 raise failed
             time.sleep(2.0 ** (attempt - 1))
         raise AssertionError
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """A redirection is not followed: it would take the token along, to whatever server it leads."""
+    """Does not follow redirects, which would send the token to another server."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def _sentence(error: HTTPError) -> str:
-    """What the app said, or what is known where it was not the app that spoke."""
+    """The app's own sentence, or one about the status if the response is not the app's."""
     if 300 <= error.code < 400:
         return f"The server redirects to {error.headers.get('Location', '')!r:.200}; use that address."
     try:
@@ -218,7 +303,7 @@ def _object(reply: HTTPResponse) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(reply.read())
         return found
     except (OSError, HTTPException, ValueError) as error:
-        raise RequestError("The answer broke off, or is not from the app; check the address of the project.") from error
+        raise RequestError("The response is incomplete or not the app's; check the address of the project.") from error
 
 
 def _text(item: Mapping[str, Any]) -> Text:
@@ -227,31 +312,31 @@ def _text(item: Mapping[str, Any]) -> Text:
 
 
 def _line(at: int, row: Mapping[str, Any]) -> str:
-    """A row as a file has it. Half a character cannot be written, and is told before anything is sent."""
+    """A row as a JSON line. Lone surrogates, which UTF-8 cannot encode, are refused before anything is sent."""
     line = json.dumps(row, ensure_ascii=False) + "\n"
     try:
         line.encode()
     except UnicodeEncodeError as error:
         raise UserError(
-            f"text {at} holds U+{ord(line[error.start]):04X}, half a character (a lone surrogate); correct it or leave "
-            "it out.",
+            f"Text {at} contains U+{ord(line[error.start]):04X}, a lone surrogate, which is not a valid character; "
+            "correct or remove it.",
             field="texts",
         ) from error
     return line
 
 
 def _parts(lines: Iterable[str]) -> Iterator[str]:
-    """Lines in parts of a sensible size."""
-    some: list[str] = []
+    """Join lines into parts of at most `UPLOAD_CHARACTERS`."""
+    part: list[str] = []
     size = 0
     for line in lines:
-        if some and size + len(line) > A_PART:
-            yield "".join(some)
-            some, size = [], 0
-        some.append(line)
+        if part and size + len(line) > UPLOAD_CHARACTERS:
+            yield "".join(part)
+            part, size = [], 0
+        part.append(line)
         size += len(line)
-    if some:
-        yield "".join(some)
+    if part:
+        yield "".join(part)
 
 
 __all__: Sequence[str] = ("Project", "RequestError", "Text")

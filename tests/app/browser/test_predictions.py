@@ -40,7 +40,7 @@ def test_texts_are_listed_by_what_the_newest_model_says_of_them(
     expect(items).to_have_count(20)
     page.get_by_label("Order").select_option("most certain")
     expect(items.locator(".written")).to_have_text(["text 2", "text 1", "text 3"])
-    page.get_by_label("Order").select_option("most doubtful")
+    page.get_by_label("Order").select_option("least certain")
     expect(items.locator(".written")).to_have_text(["text 3", "text 1", "text 2"])
     page.get_by_label("Predicted").select_option("b")
     expect(items.locator(".written")).to_have_text(["text 1", "text 2"])

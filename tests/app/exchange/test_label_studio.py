@@ -146,15 +146,15 @@ def test_a_flag_of_ours_is_read(meta: Any, flagged: bool) -> None:
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        ({"a": 1}, "list of tasks"),
-        ("text", "list of tasks"),
+        ({"a": 1}, "not a Label Studio export"),
+        ("text", "not a Label Studio export"),
         ([3], "Task 1 has no data"),
         ([{"id": 9, "text": "x", "label": "bug"}], "Task 9 has no data.*JSON-MIN"),
         ([task(), {"id": 8, "data": {"text": " "}}], "Task 8 has no text in its field 'text'"),
         ([{"id": 8, "data": {"text": ["x"]}}], "Task 8 has no text"),
         ([{"id": 8, "data": {"text": "x" * 100_001}}], "Task 8 has a text of 100001 characters"),
         ([{"id": 8, "data": {"a": "x", "b": "y"}}], "Task 8 has no field 'text'.*a, b"),
-        ([task({"result": [chose("a", "b")]})], "Task 7 has 2 choices at once"),
+        ([task({"result": [chose("a", "b")]})], "Task 7 has 2 different choices"),
         ([task({"result": [chose(" ")]})], "Task 7 has a choice that cannot be"),
         ([task({"result": [chose("x" * 201)]})], "Task 7 has a choice that cannot be"),
         ([task("x")], "Task 7 has an annotation that is not an object"),

@@ -257,7 +257,7 @@ def test_what_a_link_points_to_stays_here(tmp_path: Path) -> None:
 
 
 def test_before_the_first_model_it_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="it is written when"):
+    with pytest.raises(MissingError, match="it is available once"):
         ModelArchive(tmp_path)
     (tmp_path / "model").mkdir()
     with pytest.raises(MissingError):

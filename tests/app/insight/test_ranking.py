@@ -34,7 +34,7 @@ def test_the_largest_are_those_of_a_whole_sort(values: list[int | None], n: int)
 
 
 def test_the_nearest_are_those_of_the_largest_cosine(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "AT_ONCE", 7)
+    monkeypatch.setattr(module, "ROWS_PER_CHUNK", 7)
     vectors = np.random.default_rng(1).normal(size=(40, 8))
     rows = [row for row in range(1, 70) if row % 3][:40]  # texts between them have not been read
     project.embeddings.begin({}, 8)

@@ -20,9 +20,9 @@ from hybridal.app.llm.annotator import (
     llm_annotator,
     llm_candidates,
     load_settings,
+    queue_rank,
     route,
     save_settings,
-    urgency,
 )
 from hybridal.app.llm.prompt import LlmLabel
 from hybridal.errors import UserError
@@ -71,7 +71,7 @@ def test_a_larger_overlap_holds_all_texts_of_a_smaller_one(text: str, one: float
 @given(SHARE, SHARE)
 def test_people_get_first_what_the_llm_knows_least(one: float, other: float) -> None:
     less, more = sorted((one, other))
-    assert urgency(None) <= urgency(LlmLabel("bug", less)) <= urgency(LlmLabel("bug", more)) < 0
+    assert queue_rank(None) <= queue_rank(LlmLabel("bug", less)) <= queue_rank(LlmLabel("bug", more)) < 0
 
 
 def test_a_plan_is_kept_and_read_again(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_it_needs_something_to_choose_from(tmp_path: Path) -> None:
         bug, idea = classes.active(session)
         merge_classes(session, bug.number, idea.number)
         with pytest.raises(UserError, match="two classes"):
-            llm_annotator(session, LlmSettings(model="small")).insist()
+            llm_annotator(session, LlmSettings(model="small")).validated()
 
 
 def test_examples_are_the_first_texts_that_people_labelled(tmp_path: Path) -> None:

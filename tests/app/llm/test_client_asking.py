@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridal.app.llm.llm_client import Budget, LlmResult, RefusedError, UnavailableError, ask
+from hybridal.app.llm.llm_client import Budget, LlmResult, RefusedError, UnavailableError, ask_label
 from hybridal.app.llm.prompt import ANSWER_TOKENS, Instructions, LlmLabel, Message, Reply
 
 ASKED = [{"role": "user", "content": "x" * 1000}]
@@ -77,13 +77,13 @@ class Scripted:
 
 def test_a_good_answer_is_asked_for_once() -> None:
     client, budget = Scripted(GOOD), Budget(100_000)
-    assert ask(client, RULES, budget, "It crashes.") == LlmResult(LlmLabel("bug", 0.9, "so"), 50)
+    assert ask_label(client, RULES, budget, "It crashes.") == LlmResult(LlmLabel("bug", 0.9, "so"), 50)
     assert budget.spent == 50
 
 
 def test_nonsense_is_asked_again_once() -> None:
     client, budget = Scripted("hmm", GOOD), Budget(100_000)
-    assert ask(client, RULES, budget, "It crashes.") == LlmResult(LlmLabel("bug", 0.9, "so"), 100)
+    assert ask_label(client, RULES, budget, "It crashes.") == LlmResult(LlmLabel("bug", 0.9, "so"), 100)
     assert client.heard[1][:2] == client.heard[0]
     assert len(client.heard[1]) == 3
 
@@ -91,13 +91,13 @@ def test_nonsense_is_asked_again_once() -> None:
 @pytest.mark.parametrize("nonsense", ["hmm", "", '{"class": "spam", "confidence": 1}', GOOD[:-5]])
 def test_nonsense_twice_is_no_answer_and_paid_for(nonsense: str) -> None:
     client, budget = Scripted(nonsense, nonsense), Budget(100_000)
-    assert ask(client, RULES, budget, "It crashes.") == LlmResult(None, 100, heard=nonsense)
+    assert ask_label(client, RULES, budget, "It crashes.") == LlmResult(None, 100, raw_reply=nonsense)
     assert budget.spent == 100
 
 
 def test_a_text_that_the_server_does_not_take_costs_nothing() -> None:
     budget = Budget(100_000)
-    assert ask(Scripted(RefusedError("too long")), RULES, budget, "…") == LlmResult(None, 0, "too long")
+    assert ask_label(Scripted(RefusedError("too long")), RULES, budget, "…") == LlmResult(None, 0, "too long")
     assert budget.spent == 0
 
 
@@ -107,13 +107,13 @@ def test_a_server_that_is_not_there_leaves_the_budget_as_it_was() -> None:
     assert before is not None
     budget.release(before)
     with pytest.raises(UnavailableError):
-        ask(Scripted(UnavailableError("away")), RULES, budget, "…")
+        ask_label(Scripted(UnavailableError("away")), RULES, budget, "…")
     assert budget.reserve(RULES.messages("…")) == before
 
 
 def test_without_tokens_nothing_is_asked() -> None:
     client = Scripted(GOOD)
-    assert ask(client, RULES, Budget(10), "It crashes.") is None
+    assert ask_label(client, RULES, Budget(10), "It crashes.") is None
     assert client.heard == []
 
 
@@ -121,5 +121,5 @@ def test_without_tokens_for_a_second_try_there_is_none() -> None:
     client = Scripted("hmm", GOOD, tokens=None)
     enough = Budget(10**6).reserve(RULES.messages("It crashes."))
     assert enough is not None
-    assert ask(client, RULES, Budget(enough + 100), "It crashes.") == LlmResult(None, enough, heard="hmm")
+    assert ask_label(client, RULES, Budget(enough + 100), "It crashes.") == LlmResult(None, enough, raw_reply="hmm")
     assert len(client.heard) == 1

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Annotation, LlmAnswer
 from hybridal.app.llm.annotator import LlmSettings, load_settings, save_settings
-from hybridal.app.llm.job import IDLE, Job, StoppedError, in_parallel
+from hybridal.app.llm.job import IDLE_SECONDS, Job, StoppedError, in_parallel
 from hybridal.app.llm.records import llm_counts, record_result, spent_tokens
 from hybridal.app.llm.trial import try_llm
 from hybridal.app.project import Project
@@ -56,7 +56,7 @@ class Naps:
         if seconds >= 30:
             self.taken.append(seconds)
             self.left -= 1
-        if seconds == IDLE or self.left == 0:
+        if seconds == IDLE_SECONDS or self.left == 0:
             raise StoppedError
 
 
@@ -231,7 +231,7 @@ def test_the_page_is_told_of_the_first_failure_and_then_that_it_works_again(tmp_
 
     def nap(seconds: float) -> None:
         seen.append((job.phase, job.error))
-        if seconds == IDLE:
+        if seconds == IDLE_SECONDS:
             raise StoppedError
 
     with chat_server(in_turn(Sends(b"", 503), labels("bug"))) as server:

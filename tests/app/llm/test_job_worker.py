@@ -93,7 +93,7 @@ def test_a_new_start_waits_for_the_answers_that_are_on_their_way(tmp_path: Path,
         until(lambda: len(server.asked) == 4)
         for again in (workers[0].start, workers[0].stop, workers[0].start):
             again()
-        told = "The last answers of the run before are still on their way."
+        told = "The previous run is still receiving its last answers."
         until(lambda: workers[0].state == {"phase": "waiting", "error": told})
         assert len(server.asked) == 4
         answers.set()

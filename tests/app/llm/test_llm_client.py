@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridal.app.llm.llm_client import (
-    ATTEMPTS,
-    Client,
-    RateLimit,
+    MAX_ATTEMPTS,
+    ChatClient,
     RefusedError,
+    Throttle,
     UnavailableError,
     check_address,
     retry_delay,
@@ -62,7 +62,7 @@ def test_a_key_goes_nowhere_in_the_clear() -> None:
 
 def test_a_key_goes_only_where_the_operator_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
-    with pytest.raises(UserError, match="There is a key, but not where it may be sent; set HYBRIDAL_LLM_URL"):
+    with pytest.raises(UserError, match="There is a key, but no address that it may be sent to; set HYBRIDAL_LLM_URL"):
         check_address("https://llm.example.org/v1", True)
     monkeypatch.setenv("HYBRIDAL_LLM_URL", "https://llm.example.org/v1")
     assert check_address("https://llm.example.org/v1/", True) == "https://llm.example.org/v1"
@@ -97,7 +97,7 @@ def test_questions_are_spread_over_the_minute() -> None:
         slept.append(seconds)
         time[0] += seconds
 
-    pace = RateLimit(30, lambda: time[0], sleep)
+    pace = Throttle(30, lambda: time[0], sleep)
     for _ in range(4):
         pace.wait()
     assert slept == [2, 2, 2]
@@ -110,12 +110,12 @@ RULES = Instructions((("bug", ""), ("idea", "")))
 MESSAGES = RULES.messages("It crashes.")
 
 
-def client_of(server: ChatServer, key: str = "", **options: Any) -> Client:
+def client_of(server: ChatServer, key: str = "", **options: Any) -> ChatClient:
     """One that may call this machine."""
     with pytest.MonkeyPatch.context() as patch:
         if key:
             patch.setenv("HYBRIDAL_LLM_URL", server.url)
-        return Client(server.url, "small", key, by_operator=True, per_minute=1e9, **options)
+        return ChatClient(server.url, "small", key, by_operator=True, per_minute=1e9, **options)
 
 
 def ask(server: ChatServer, slept: list[float] | None = None, key: str = "", timeout: float = 5.0) -> str:
@@ -152,7 +152,7 @@ def test_a_server_that_fails_is_asked_again_with_growing_pauses() -> None:
 def test_each_failure_that_another_attempt_follows_is_told() -> None:
     told: list[str] = []
     with chat_server(in_turn(Sends(b"", 503), Sends(b"", 429), labels("bug"))) as server:
-        client = client_of(server, sleep=lambda _: None, complain=told.append)
+        client = client_of(server, sleep=lambda _: None, on_retry=told.append)
         client.ask(MESSAGES, RULES.answer_format())
         client.close()
     host = server.url.split("/")[2]
@@ -183,7 +183,7 @@ def test_a_server_that_stays_bad_is_unavailable_for_now(sends: Sends, problem: s
     slept: list[float] = []
     with chat_server(in_turn(sends)) as server, pytest.raises(UnavailableError, match=f"failed 6 times.*{problem}"):
         ask(server, slept, timeout=0.05 if sends.never else 5.0)
-    assert (len(server.asked), len(slept)) == (ATTEMPTS, ATTEMPTS - 1)
+    assert (len(server.asked), len(slept)) == (MAX_ATTEMPTS, MAX_ATTEMPTS - 1)
 
 
 def test_nobody_there_is_unavailable_for_now() -> None:
@@ -285,7 +285,7 @@ def test_the_tokens_that_were_paid_for_are_read() -> None:
 def test_an_owner_cannot_have_the_apps_own_network_called(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
     with chat_server(in_turn(labels("bug"))) as server:
-        client = Client(server.url.replace("127.0.0.1", host), "small", per_minute=1e9)
+        client = ChatClient(server.url.replace("127.0.0.1", host), "small", per_minute=1e9)
         with pytest.raises(UserError, match=r"in the app's own network; .* HYBRIDAL_LLM_URL"):
             client.ask(MESSAGES, {})
         client.close()
@@ -295,13 +295,13 @@ def test_an_owner_cannot_have_the_apps_own_network_called(host: str, monkeypatch
 @pytest.mark.parametrize("host", ["0177.0.0.1", "0251.0376.0251.0376"])
 def test_what_the_sender_takes_for_no_address_is_refused_in_a_sentence(host: str) -> None:
     with pytest.raises(UserError, match="is not a server's address"):
-        Client(f"http://{host}/v1", "small")
+        ChatClient(f"http://{host}/v1", "small")
 
 
 def test_what_the_operator_named_is_called_wherever_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     with chat_server(in_turn(labels("bug"))) as server:
         monkeypatch.setenv("HYBRIDAL_LLM_URL", server.url)
-        client = Client(server.url, "small", "secret", per_minute=1e9)
+        client = ChatClient(server.url, "small", "secret", per_minute=1e9)
         client.ask(MESSAGES, {})
         client.close()
     assert server.headers[0]["Authorization"] == "Bearer secret"
@@ -325,7 +325,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_called(monkeypatch: pyt
     monkeypatch.setattr("hybridal.app.llm.llm_client.find_addresses", addresses)
     with chat_server(in_turn(labels("bug"))) as server:
         url = server.url.replace("127.0.0.1", "llm.example.org")
-        client = Client(url, "small", per_minute=1e9)
+        client = ChatClient(url, "small", per_minute=1e9)
         client.ask(MESSAGES, {})
         client.close()
     assert resolved == ["llm.example.org"]
@@ -341,7 +341,7 @@ def test_the_certificate_is_that_of_the_name(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
     monkeypatch.setattr("hybridal.app.llm.llm_client.find_addresses", lambda *_: ["2606:2800:21f:cb07::1"])
-    client = Client("https://llm.example.org/v1", "small", per_minute=1e9)
+    client = ChatClient("https://llm.example.org/v1", "small", per_minute=1e9)
     client._http = httpx.Client(transport=httpx.MockTransport(answers))
     client.ask(MESSAGES, {})
     client.close()
@@ -352,7 +352,7 @@ def test_the_certificate_is_that_of_the_name(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_name_that_is_not_known_now_may_be_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
-    client = Client("https://llm.invalid/v1", "small", per_minute=1e9, sleep=lambda _: None)
+    client = ChatClient("https://llm.invalid/v1", "small", per_minute=1e9, sleep=lambda _: None)
     with pytest.raises(UnavailableError, match="no connection"):
         client.ask(MESSAGES, {})
     client.close()

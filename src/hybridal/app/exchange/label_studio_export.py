@@ -1,4 +1,4 @@
-"""Tasks for Label Studio: a file of all texts with their annotations, and predictions for a connected instance."""
+"""Export for Label Studio: a file with all texts and annotations, and predictions for a connected instance."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from hybridal.app.exchange.table_files import iso_time
 from hybridal.app.labelling.texts import chunks, in_pages
 from hybridal.system.files import strict_json
 
-_AT_ONCE = 500
+_ROWS_PER_PAGE = 500
 
 
 def export_tasks(sessions: Sessions, anonymous: bool = False) -> Iterator[bytes]:
     """All texts as one JSON list.
 
-    Label Studio refuses annotations of people it does not know; `anonymous` ones become those of whoever imports them.
+    Label Studio refuses annotations by people it does not know; `anonymous` ones are attributed to the person who
+    imports them.
     """
-    begun = False
+    is_first = True
     yield b"["
     for tasks in in_pages(sessions, partial(_page, anonymous=anonymous), itemgetter("id")):
-        yield ((",\n" if begun else "\n") + ",\n".join(map(strict_json, tasks))).encode()
-        begun = True
+        yield (("\n" if is_first else ",\n") + ",\n".join(map(strict_json, tasks))).encode()
+        is_first = False
     yield b"\n]\n"
 
 
 def _page(session: Session, last: int, anonymous: bool) -> list[Json]:
-    some = select(Text).where(Text.row > last, Text.deleted.is_(None)).order_by(Text.row).limit(_AT_ONCE)
-    texts = session.scalars(some).all()
+    page = select(Text).where(Text.row > last, Text.deleted.is_(None)).order_by(Text.row).limit(_ROWS_PER_PAGE)
+    texts = session.scalars(page).all()
     rows = [text.row for text in texts]
-    said = session.execute(
+    votes = session.execute(
         select(Vote.text_row, Annotation, Person, Class.name)
         .join(Annotation, Annotation.number == Vote.annotation_number)
         .join(Person, Person.number == Vote.person_number)
@@ -46,56 +47,56 @@ def _page(session: Session, last: int, anonymous: bool) -> list[Json]:
         .where(Vote.text_row.in_(rows))
         .order_by(Vote.text_row, Annotation.number)
     )
-    answers = {row: [*group] for row, group in groupby(said, key=lambda one: one[0])}
-    thought = session.execute(
+    votes_by_row = {row: [*group] for row, group in groupby(votes, key=lambda one: one[0])}
+    predicted = session.execute(
         select(Prediction, Class.name)
         .join(Class, Class.number == Prediction.class_number)
         .where(Prediction.text_row.in_(rows))
     )
     predictions = {
         prediction.text_row: prediction_json(name, prediction.probability, f"round {prediction.round}", LabelConfig())
-        for prediction, name in thought
+        for prediction, name in predicted
     }
-    return [_task_json(text, answers.get(text.row, []), predictions.get(text.row), anonymous) for text in texts]
+    return [_task_json(text, votes_by_row.get(text.row, []), predictions.get(text.row), anonymous) for text in texts]
 
 
-def _task_json(text: Text, said: list[Any], prediction: Json | None, anonymous: bool) -> Json:
-    people = [one for one in said if one[2].kind != "llm"]
+def _task_json(text: Text, votes: list[Any], prediction: Json | None, anonymous: bool) -> Json:
+    people = [one for one in votes if one[2].kind != "llm"]
     machines = [
-        {"model_version": person.name.strip("()"), "result": [choice_json(name, LabelConfig(), answer.comment)]}
-        for _, answer, person, name in said
+        {"model_version": person.name.strip("()"), "result": [choice_json(name, LabelConfig(), annotation.comment)]}
+        for _, annotation, person, name in votes
         if person.kind == "llm" and name is not None
     ]
     return {
         "id": text.row,
         "data": {**(text.context or {}), "text": text.body, "hybridal_id": text.id},
         "meta": {"split": text.split},
-        "annotations": [_annotation_json(text, answer, person, name, anonymous) for _, answer, person, name in people],
+        "annotations": [_annotation_json(text, one, person, name, anonymous) for _, one, person, name in people],
         "predictions": machines + ([prediction] if prediction else []),
     }
 
 
-def _annotation_json(text: Text, answer: Annotation, person: Person, name: str | None, anonymous: bool) -> Json:
-    done: Json = {
-        "id": answer.number,
+def _annotation_json(text: Text, annotation: Annotation, person: Person, name: str | None, anonymous: bool) -> Json:
+    made: Json = {
+        "id": annotation.number,
         "task": text.row,
-        "result": [] if name is None else [choice_json(name, LabelConfig(), answer.comment, answer.flagged)],
+        "result": [] if name is None else [choice_json(name, LabelConfig(), annotation.comment, annotation.flagged)],
         "was_cancelled": name is None,
-        "ground_truth": answer.decides,
-        "created_at": iso_time(answer.at),
-        "updated_at": iso_time(answer.at),
+        "ground_truth": annotation.decides,
+        "created_at": iso_time(annotation.at),
+        "updated_at": iso_time(annotation.at),
     }
-    return done if anonymous else {**done, "completed_by": {"id": person.number, "email": person.name}}
+    return made if anonymous else {**made, "completed_by": {"id": person.number, "email": person.name}}
 
 
 def model_version(session: Session) -> str:
-    """The name of the newest model's predictions; empty while there are none."""
+    """The version of the newest predictions, or "" if there are none."""
     round = session.scalar(select(func.max(Prediction.round)))
     return "" if round is None else f"round {round}"
 
 
 def predict_tasks(session: Session, tasks: Sequence[Any], config: LabelConfig) -> list[Json]:
-    """A prediction for each task, found by its words; an empty one for a text without a prediction."""
+    """The stored prediction for each task, found by the content of its text; an empty one if there is none."""
     version = model_version(session)
     bodies = [_body(task, config) for task in tasks]
     predictions: dict[str, Json] = {}

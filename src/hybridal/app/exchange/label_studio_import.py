@@ -1,4 +1,4 @@
-"""Tasks and events of Label Studio: their texts become ours, their annotations too."""
+"""Import from Label Studio: tasks of an export file, and events of a connected instance."""
 
 from __future__ import annotations
 
@@ -30,18 +30,24 @@ from hybridal.app.labelling.consensus import lock_texts
 from hybridal.app.people import FILE_ANNOTATOR, LONGEST_NAME, file_annotator
 from hybridal.errors import UserError
 
-# People wait while a transaction writes: many short ones, not one long one.
-_AT_ONCE = 25
+_TASKS_PER_TRANSACTION = 25  # short transactions, because labelling waits for them
 
 OUTSIDER = " (Label Studio)"
-"""Follows the name of an annotator of Label Studio who is called like a member of this project."""
+"""Suffix for an annotator of Label Studio with the same name as a member of this project."""
 
 _OF_THIS_NAME = select(Person).where(Person.name == bindparam("name"))
 
 
 @dataclass(frozen=True)
 class Imported:
-    """New texts and those that were there already; labels that were taken over and those that were there already."""
+    """The result of an import.
+
+    Attributes:
+        added: New texts.
+        known: Texts that existed already.
+        labelled: New labels.
+        unchanged: Labels that existed already.
+    """
 
     added: int
     known: int
@@ -50,16 +56,16 @@ class Imported:
 
 
 def import_tasks(sessions: Sessions, tasks: Sequence[ImportedTask], as_members: bool = False) -> Imported:
-    """Add what is new. The same file again changes nothing, so an import that broke off is simply repeated.
+    """Add new texts and annotations. The import is idempotent, so an interrupted one can be repeated.
 
     Args:
-        sessions: Those of the project.
-        tasks: What `read_tasks` found in the file.
-        as_members: Whether annotators of the file are the members of this project with the same names. Anybody can
-            write a name into a file, so by default its annotations count as those of an outsider, 'Ada (Label Studio)'.
+        sessions: The project's sessions.
+        tasks: The tasks, read with `read_tasks`.
+        as_members: Attribute annotations to the members of this project with the same names. A file can contain any
+            name, so by default they are attributed to an outsider such as 'Ada (Label Studio)'.
 
     Returns:
-        How many texts and labels are new.
+        The numbers of new and known texts and labels.
     """
     names = sorted({one.class_name for task in tasks for one in task.annotations if one.class_name is not None})
     with sessions.begin() as session:
@@ -70,25 +76,26 @@ def import_tasks(sessions: Sessions, tasks: Sequence[ImportedTask], as_members: 
         members = {name: member for name in names if (member := find_member(session, name)) is not None}
         added, deleted = texts.add(session, new).added, texts.deleted_ids(session, ids)
     labels: Counter[bool] = Counter()
-    for part in texts.chunks([*zip(ids, tasks, strict=True)], _AT_ONCE):
+    for part in texts.chunks([*zip(ids, tasks, strict=True)], _TASKS_PER_TRANSACTION):
         with sessions.begin() as session:
             lock_texts(session, Text.id.in_([id for id, _ in part]))
             for id, one in [(id, one) for id, task in part if id not in deleted for one in task.annotations]:
                 person = people[one.person]
                 key = file_key(id, one, person)
-                speakers = {person, members.get(one.person, person)}  # what went out from here is known as a member's
-                if is_new := not any(is_known(session, id, who, one, key) for who in speakers):
+                # An annotation that was exported by this app belongs to the member, not to the outsider.
+                candidates = {person, members.get(one.person, person)}
+                if is_new := not any(is_known(session, id, candidate, one, key) for candidate in candidates):
                     add_annotation(session, id, person, one, key)
                 labels[is_new] += one.class_name is not None
     return Imported(added, len(tasks) - added, labels[True], labels[False])
 
 
-def is_known(session: Session, text_id: str, person: Person, said: ImportedAnnotation, key: str) -> bool:
-    """Whether a person has said this already: it came in before, it went out from here, or it is what they say now.
+def is_known(session: Session, text_id: str, person: Person, imported: ImportedAnnotation, key: str) -> bool:
+    """Whether the annotation was imported before, was exported by this app, or equals the person's current vote.
 
-    A flag or a comment that they only gave here is not taken away.
+    A flag or comment that exists only in this app does not make a difference, so an import does not remove it.
     """
-    number = None if said.class_name is None else classes.find(session, said.class_name).number
+    number = None if imported.class_name is None else classes.find(session, imported.class_name).number
     answers = session.execute(
         select(Annotation, Vote)
         .select_from(Annotation)
@@ -97,64 +104,64 @@ def is_known(session: Session, text_id: str, person: Person, said: ImportedAnnot
         .where(Text.id == text_id, Annotation.person_number == person.number)
     )
     return any(
-        given.key == key
-        or iso_time(given.at) == said.updated
+        annotation.key == key
+        or iso_time(annotation.at) == imported.updated
         or (
-            stands is not None
-            and (stands.class_number, stands.decides) == (number, said.decides)
-            and said.comment in ("", given.comment)
-            and said.flagged <= given.flagged
+            vote is not None
+            and (vote.class_number, vote.decides) == (number, imported.decides)
+            and imported.comment in ("", annotation.comment)
+            and imported.flagged <= annotation.flagged
         )
-        for given, stands in answers
+        for annotation, vote in answers
     )
 
 
 def match_texts(session: Session, tasks: Sequence[ImportedTask]) -> tuple[list[str], list[texts.Row]]:
-    """Which of our texts each task is, and those that have to be added.
+    """Return the id of each task's text in this project, and the texts to add.
 
-    A task is the text of its id if the words are the same, else a text with the same words: numbers of Label Studio and
-    ours may be the same by chance.
+    A task matches the text with its id if the content is equal, else a text with equal content: numbers of Label Studio
+    and ids of this project can coincide by chance.
     """
-    known: dict[str, str] = {}  # the words of each id
-    ids: dict[str, str] = {}
+    known: dict[str, str] = {}  # digests by id
+    ids: dict[str, str] = {}  # ids by digest
     for part in texts.chunks(tasks):
         either = Text.id.in_([clean(task.id) for task in part]) | Text.digest.in_(
             [text_digest(task.text) for task in part]
         )
-        for id, its in session.execute(select(Text.id, Text.digest).where(either).order_by(Text.row)):
-            known[id] = its
-            ids.setdefault(its, id)
+        for id, digest in session.execute(select(Text.id, Text.digest).where(either).order_by(Text.row)):
+            known[id] = digest
+            ids.setdefault(digest, id)
     found: list[str] = []
     new: list[texts.Row] = []
     for task in tasks:
-        id, its = clean(task.id), text_digest(task.text)
-        if known.get(id) != its:
-            id = ids.get(its) or _free(id, its, known)
+        id, digest = clean(task.id), text_digest(task.text)
+        if known.get(id) != digest:
+            id = ids.get(digest) or _free_id(id, digest, known)
         if id not in known:
-            known[id] = its
-            ids.setdefault(its, id)
+            known[id] = digest
+            ids.setdefault(digest, id)
             new.append(texts.Row(id, task.text))
         found.append(id)
     return found, new
 
 
-def add_annotation(session: Session, text_id: str, person: Person, said: ImportedAnnotation, key: str) -> None:
-    """One annotation as an answer of its person."""
+def add_annotation(session: Session, text_id: str, person: Person, imported: ImportedAnnotation, key: str) -> None:
+    """Add an imported annotation as one of this person."""
     annotate(
         session,
         person,
         text_id,
-        "skip" if said.class_name is None else "label",
-        class_name=said.class_name,
-        flagged=said.flagged,
-        comment=said.comment[:10_000],
+        "skip" if imported.class_name is None else "label",
+        class_name=imported.class_name,
+        flagged=imported.flagged,
+        comment=imported.comment[:10_000],
         key=key,
-        decides=said.decides,
+        decides=imported.decides,
     )
 
 
 def find_annotator(session: Session, name: str, as_members: bool = False) -> Person:
-    """Return the person to whom annotations of this name are attributed; a new one cannot sign in."""
+    """Find or add the person to whom annotations with this name are attributed; an added person cannot sign in."""
     if name == FILE_ANNOTATOR:
         return file_annotator(session)
     member = find_member(session, name)
@@ -172,26 +179,26 @@ def find_annotator(session: Session, name: str, as_members: bool = False) -> Per
 
 
 def find_member(session: Session, name: str) -> Person | None:
-    """Return the person of this name who signs in to this project, or has done so."""
+    """Find the person with this name who can sign in to this project, or could before."""
     found = session.scalar(_OF_THIS_NAME, {"name": _plain(name)})
     return found if found is not None and (found.active or found.password is not None) else None
 
 
 def _plain(name: str) -> str:
-    """A name as people here may have it; those in brackets are of machines."""
+    """A valid name for a person; names that start with a bracket are reserved for machines."""
     printable = "".join(one for one in " ".join(name.split()) if one.isprintable())
     return printable.lstrip("(")[:LONGEST_NAME] or "?"
 
 
-def file_key(text_id: str, said: ImportedAnnotation, person: Person) -> str:
-    """A key that the same annotation of a file always has, where it is attributed to the same person."""
-    parts = (text_id, said.id, person.name, said.class_name, said.updated, said.decides)
+def file_key(text_id: str, imported: ImportedAnnotation, person: Person) -> str:
+    """The idempotency key of an annotation from a file: equal for the same annotation and person."""
+    parts = (text_id, imported.id, person.name, imported.class_name, imported.updated, imported.decides)
     return f"import:{hashlib.sha256(repr(parts).encode()).hexdigest()[:56]}"
 
 
-def _free(id: str, its: str, known: Collection[str]) -> str:
-    """An id for a new text: its own, or one made of its words if that is taken."""
-    return id if id and id not in known else f"label-studio-{its}"
+def _free_id(id: str, digest: str, known: Collection[str]) -> str:
+    """The id for a new text: the task's own, or if that is taken, one with its digest."""
+    return id if id and id not in known else f"label-studio-{digest}"
 
 
 CREATED = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED")
@@ -199,13 +206,13 @@ DELETED = ("ANNOTATION_DELETED", "ANNOTATIONS_DELETED")
 
 
 def handle_event(sessions: Sessions, event: Json) -> int:
-    """Takes one event over: how many answers it changed. The same event again changes nothing.
+    """Apply an event; return the number of changed annotations. A repeated event changes nothing.
 
-    Training is not done here: the trainer notices new labels by itself.
+    This does not train: the trainer finds new labels by itself.
     """
     action, changed = event.get("action"), 0
     for annotation in _annotations(event) if action in (*CREATED, *DELETED) else []:
-        # A transaction each: who has locked a text must not ask to be alone, as a new class or text would have them do.
+        # One transaction each: adding a class or text takes an exclusive lock, which must precede the locks of texts.
         with sessions.begin() as session:
             changed += _create(session, event, annotation) if action in CREATED else _delete(session, annotation)
     if action == "START_TRAINING":
@@ -215,9 +222,9 @@ def handle_event(sessions: Sessions, event: Json) -> int:
 
 
 def _annotations(event: Json) -> list[Json]:
-    """The annotations of an event: one, or several at once."""
-    given = event.get("annotation") or event.get("annotations") or []
-    found = given if isinstance(given, list) else [given]
+    """The annotations of an event, which has one or several."""
+    value = event.get("annotation") or event.get("annotations") or []
+    found = value if isinstance(value, list) else [value]
     if not found or not all(isinstance(one, dict) for one in found):
         raise UserError("The event has no annotation.")
     return found
@@ -228,15 +235,15 @@ def _create(session: Session, event: Json, annotation: Json) -> bool:
     config = read_config(project.get("label_config") if isinstance(project, dict) else None)
     task = event.get("task") if isinstance(event.get("task"), dict) else annotation.get("task")
     name = f"Task {as_text(task.get('id', '') if isinstance(task, dict) else task)[:40]}"
-    said = read_annotation(annotation, name, config.choices if config else None)
-    if said is None:
+    imported = read_annotation(annotation, name, config.choices if config else None)
+    if imported is None:
         return False
     text_id = _text_of(session, task, name, config.field if config else None)
     if texts.deleted_ids(session, [text_id]):
         return False
-    if said.class_name is not None:
-        classes.add(session, [said.class_name])
-    add_annotation(session, text_id, find_annotator(session, said.person), said, _key(said))
+    if imported.class_name is not None:
+        classes.add(session, [imported.class_name])
+    add_annotation(session, text_id, find_annotator(session, imported.person), imported, _event_key(imported))
     return True
 
 
@@ -253,7 +260,7 @@ def _text_of(session: Session, task: Any, name: str, field: str | None) -> str:
 
 
 def _delete(session: Session, annotation: Json) -> bool:
-    """Label Studio tells only the number of what it deleted; the keys of our answers begin with it."""
+    """Withdraw a deleted annotation. The event has only its number, with which the keys of annotations start."""
     id = as_text(annotation.get("id", ""))[:20]
     newest = session.scalar(
         select(Annotation)
@@ -267,6 +274,6 @@ def _delete(session: Session, annotation: Json) -> bool:
     return True
 
 
-def _key(said: ImportedAnnotation) -> str:
-    digest = hashlib.sha256(repr((said.class_name, said.person, said.updated)).encode()).hexdigest()
-    return f"ls:{said.id}:{digest[:32]}"
+def _event_key(imported: ImportedAnnotation) -> str:
+    digest = hashlib.sha256(repr((imported.class_name, imported.person, imported.updated)).encode()).hexdigest()
+    return f"ls:{imported.id}:{digest[:32]}"

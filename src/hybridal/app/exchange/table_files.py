@@ -1,4 +1,4 @@
-"""Files to download: labels as CSV, JSONL and Parquet, predictions, and the model folder as a ZIP file."""
+"""Files to download: labels and predictions as CSV, JSONL or Parquet, and the model folder as a ZIP file."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from hybridal.app.project_settings import read
 from hybridal.app.vectors import StoredVectors
 from hybridal.system.files import strict_json
 
-# What spreadsheets run when a file is opened; the last four are what some of them read as the first four.
-_RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-_AT_ONCE = 500
+# Spreadsheets run cells that start with one of these; some treat the full-width forms like the plain ones.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_ROWS_PER_PAGE = 500
 
 
 def escape_formula(value: str) -> str:
-    """The text, with an apostrophe before it if a spreadsheet would run it.
+    """The text, with a leading apostrophe if a spreadsheet would run it as a formula.
 
     >>> escape_formula("=HYPERLINK(...)"), escape_formula("1 = 1")
     ("'=HYPERLINK(...)", '1 = 1')
     """
-    return f"'{value}" if value.startswith(_RUNS) else value
+    return f"'{value}" if value.startswith(_FORMULA_STARTS) else value
 
 
-Written = Callable[[str], str]
+Escape = Callable[[str], str]
 
 
-def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], written: Written = str) -> Iterator[str]:
-    """A CSV file in parts; lists are written as JSON, strings as `written` makes them: as they are, unless told.
+def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], escape: Escape = str) -> Iterator[str]:
+    """A CSV file in parts; lists are written as JSON, and `escape` is applied to strings.
 
     >>> "".join(csv_parts(["id", "n"], [{"id": "-1", "n": 2}, {"id": "a", "n": None}])).splitlines()
     ['id,n', '-1,2', 'a,']
@@ -53,19 +53,19 @@ def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], written
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer)
-    writer.writerow(map(written, columns))
+    writer.writerow(map(escape, columns))
     for at, row in enumerate(rows, start=1):
-        writer.writerow([_cell(row[column], written) for column in columns])
-        if at % _AT_ONCE == 0:
+        writer.writerow([_cell(row[column], escape) for column in columns])
+        if at % _ROWS_PER_PAGE == 0:
             yield buffer.getvalue()
             buffer.seek(0)
             buffer.truncate()
     yield buffer.getvalue()
 
 
-def _cell(value: Any, written: Written) -> Any:
+def _cell(value: Any, escape: Escape) -> Any:
     if isinstance(value, str):
-        return written(value)
+        return escape(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return strict_json(value) if isinstance(value, list) else value
@@ -75,7 +75,7 @@ PART_BYTES = 1 << 20
 
 
 def file_parts(file: BinaryIO) -> Iterator[bytes]:
-    """What is left of an open file, which is closed at the end.
+    """The rest of an open file in parts; closes it at the end.
 
     >>> import io
     >>> list(file_parts(io.BytesIO(b"abc")))
@@ -90,49 +90,49 @@ COLUMNS = ("id", "text", "label", "source", "split", "flagged", "comments", "at"
 
 
 def label_rows(sessions: Sessions) -> Iterator[dict[str, Any]]:
-    """The texts that somebody answered, in the order in which they came.
+    """All texts that were labelled or skipped, in the order in which they were added.
 
-    `label` is None where people disagree or only skipped; `at` is the time of the last answer; `annotations` has an
-    entry for everybody whose answer stands. All columns that texts came with follow, None where one has nothing there.
+    `label` is None if people disagree or only skipped; `at` is the time of the last annotation; `annotations` has the
+    current annotation of each person. The other columns of the uploaded files follow, None if a text has no value.
     """
     with sessions() as session:
         columns = {name: f"{name} (file)" if name in COLUMNS else name for name in read(session)["columns"]}
     for rows in in_pages(sessions, _page, lambda row: row[0].row):
-        for text, said in groupby(rows, key=lambda row: row[0]):
+        for text, group in groupby(rows, key=lambda row: row[0]):
             context = text.context or {}
-            yield _line(text, [*said]) | {shown: context.get(name) for name, shown in columns.items()}
+            yield _label_row(text, [*group]) | {shown: context.get(name) for name, shown in columns.items()}
 
 
 def _page(session: Session, last: int) -> list[Any]:
-    given, settled = aliased(Class), aliased(Class)
+    voted, agreed = aliased(Class), aliased(Class)
     answered = select(Vote.text_row).join(Text).where(Vote.text_row > last, Text.deleted.is_(None)).distinct()
-    some = answered.order_by(Vote.text_row).limit(_AT_ONCE).subquery()
+    page = answered.order_by(Vote.text_row).limit(_ROWS_PER_PAGE).subquery()
     rows = session.execute(
-        select(Text, Consensus.source, settled.name, Annotation, Person.name, given.name)
-        .join(some, some.c.text_row == Text.row)
+        select(Text, Consensus.source, agreed.name, Annotation, Person.name, voted.name)
+        .join(page, page.c.text_row == Text.row)
         .join(Vote, Vote.text_row == Text.row)
         .join(Annotation, Annotation.number == Vote.annotation_number)
         .join(Person, Person.number == Vote.person_number)
-        .outerjoin(given, given.number == Vote.class_number)
+        .outerjoin(voted, voted.number == Vote.class_number)
         .outerjoin(Consensus, Consensus.text_row == Text.row)
-        .outerjoin(settled, settled.number == Consensus.class_number)
+        .outerjoin(agreed, agreed.number == Consensus.class_number)
         .order_by(Text.row, Annotation.number)
     )
     return [*rows]
 
 
-def _line(text: Text, rows: list[Any]) -> dict[str, Any]:
+def _label_row(text: Text, rows: list[Any]) -> dict[str, Any]:
     _, source, label, *_ = rows[0]
-    answers = [
+    annotations = [
         {
             "person": person,
-            "action": "adjudicate" if answer.decides else answer.action,
+            "action": "adjudicate" if one.decides else one.action,
             "class": name,
-            "flagged": answer.flagged,
-            "comment": answer.comment,
-            "at": iso_time(answer.at),
+            "flagged": one.flagged,
+            "comment": one.comment,
+            "at": iso_time(one.at),
         }
-        for _, _, _, answer, person, name in rows
+        for _, _, _, one, person, name in rows
     ]
     return {
         "id": text.id,
@@ -140,15 +140,15 @@ def _line(text: Text, rows: list[Any]) -> dict[str, Any]:
         "label": label,
         "source": source,
         "split": text.split,
-        "flagged": any(answer["flagged"] for answer in answers),
-        "comments": "\n".join(f"{answer['person']}: {answer['comment']}" for answer in answers if answer["comment"]),
-        "at": max(answer["at"] for answer in answers),
-        "annotations": answers,
+        "flagged": any(one["flagged"] for one in annotations),
+        "comments": "\n".join(f"{one['person']}: {one['comment']}" for one in annotations if one["comment"]),
+        "at": max(one["at"] for one in annotations),
+        "annotations": annotations,
     }
 
 
 def iso_time(seconds: float) -> str:
-    """A time as everybody can read it.
+    """A time in ISO 8601.
 
     >>> iso_time(0.0)
     '1970-01-01T00:00:00.000000Z'
@@ -156,75 +156,75 @@ def iso_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-Lines = Iterable[Mapping[str, Any]]
+Rows = Iterable[Mapping[str, Any]]
 
 
-def labels_csv(lines: Lines, written: Written = str) -> Iterator[bytes]:
-    """Every text as it is, unless told otherwise; answers are JSON."""
-    columns, lines = _columns(lines, COLUMNS)
-    return (part.encode() for part in csv_parts(columns, lines, written))
+def labels_csv(rows: Rows, escape: Escape = str) -> Iterator[bytes]:
+    """Label rows as CSV; annotations are JSON."""
+    columns, rows = _columns(rows, COLUMNS)
+    return (part.encode() for part in csv_parts(columns, rows, escape))
 
 
-def labels_jsonl(lines: Lines) -> Iterator[bytes]:
-    """A JSON object a line, every text as it is."""
-    for some in _batches(lines):
-        yield "".join(strict_json(line) + "\n" for line in some).encode()
+def labels_jsonl(rows: Rows) -> Iterator[bytes]:
+    """Label rows as JSON lines."""
+    for batch in _batches(rows):
+        yield "".join(strict_json(row) + "\n" for row in batch).encode()
 
 
-def labels_parquet(lines: Lines) -> Iterator[bytes]:
-    """The same as a Parquet file."""
+def labels_parquet(rows: Rows) -> Iterator[bytes]:
+    """Label rows as Parquet."""
     import pyarrow as pa
 
-    words, truth = pa.string(), pa.bool_()
-    answer = pa.struct(
-        [(name, words) for name in ("person", "action", "class", "comment", "at")] + [("flagged", truth)]
+    string, boolean = pa.string(), pa.bool_()
+    annotation = pa.struct(
+        [(name, string) for name in ("person", "action", "class", "comment", "at")] + [("flagged", boolean)]
     )
-    kinds = {"flagged": truth, "annotations": pa.list_(answer)}
-    columns, lines = _columns(lines, COLUMNS)
-    return _parquet(pa.schema([(column, kinds.get(column, words)) for column in columns]), lines)
+    types = {"flagged": boolean, "annotations": pa.list_(annotation)}
+    columns, rows = _columns(rows, COLUMNS)
+    return _parquet(pa.schema([(column, types.get(column, string)) for column in columns]), rows)
 
 
-def _parquet(schema: Any, lines: Lines) -> Iterator[bytes]:
-    """A Parquet file; its end is known only when all is written, so it is made beside and then sent."""
+def _parquet(schema: Any, rows: Rows) -> Iterator[bytes]:
+    """Write a Parquet file to a temporary file and then send it, because its footer must be written last."""
     import pyarrow as pa
     from pyarrow import parquet
 
     file = tempfile.TemporaryFile()  # noqa: SIM115
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for some in _batches(lines):
-            writer.write_table(pa.Table.from_pylist(some, schema=schema))
+        for batch in _batches(rows):
+            writer.write_table(pa.Table.from_pylist(batch, schema=schema))
     file.seek(0)
     return file_parts(file)
 
 
-LABEL_FORMATS: Mapping[str, Callable[[Lines], Iterator[bytes]]] = {
+LABEL_FORMATS: Mapping[str, Callable[[Rows], Iterator[bytes]]] = {
     "csv": labels_csv,
-    "spreadsheet.csv": partial(labels_csv, written=escape_formula),
+    "spreadsheet.csv": partial(labels_csv, escape=escape_formula),
     "jsonl": labels_jsonl,
     "parquet": labels_parquet,
 }
 
 
-def _columns(lines: Lines, at_least: Sequence[str]) -> tuple[Sequence[str], Lines]:
-    """What each line has, and all of them; a file without a line has its columns all the same."""
-    rest = iter(lines)
+def _columns(rows: Rows, default: Sequence[str]) -> tuple[Sequence[str], Rows]:
+    """The columns of the first row, or the default ones if there are no rows; and all rows."""
+    rest = iter(rows)
     first = next(rest, None)
-    return (at_least, ()) if first is None else ([*first], chain([first], rest))
+    return (default, ()) if first is None else ([*first], chain([first], rest))
 
 
-def _batches(lines: Lines) -> Iterator[list[Any]]:
-    some: list[Any] = []
-    for line in lines:
-        some.append(line)
-        if len(some) == _AT_ONCE:
-            yield some
-            some = []
-    if some:
-        yield some
+def _batches(rows: Rows) -> Iterator[list[Any]]:
+    batch: list[Any] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == _ROWS_PER_PAGE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def prediction_rows(project: Project) -> Iterator[dict[str, Any]]:
-    """What the newest model that has scored it says of each text: the likeliest class, all probabilities, its round."""
+    """The prediction for each scored text: its class, all probabilities, and the round of the model that scored it."""
     kept = project.probabilities.read()
     if kept is None:
         raise MissingError("No text has been scored yet; label some texts first.")
@@ -238,46 +238,46 @@ def _prediction_lines(sessions: Sessions, kept: StoredVectors, classes: Sequence
     for page in in_pages(sessions, _ids_page, lambda text: int(text.row)):
         for text in page:
             if text.row < len(kept.stamps) and kept.stamps[text.row]:
-                shares = kept.values[text.row].tolist()
-                best = max(range(len(shares)), key=shares.__getitem__)
-                said = {"id": text.id, "class": classes[best], "probability": shares[best]}
-                by_class = {f"p({name})": share for name, share in zip(classes, shares, strict=True)}
-                yield {**said, **by_class, "round": int(kept.stamps[text.row]) - 1}
+                probabilities = kept.values[text.row].tolist()
+                best = max(range(len(probabilities)), key=probabilities.__getitem__)
+                prediction = {"id": text.id, "class": classes[best], "probability": probabilities[best]}
+                by_class = {f"p({name})": value for name, value in zip(classes, probabilities, strict=True)}
+                yield {**prediction, **by_class, "round": int(kept.stamps[text.row]) - 1}
 
 
 def _ids_page(session: Session, last: int) -> Sequence[Any]:
     after = select(Text.row, Text.id).where(Text.row > last, Text.deleted.is_(None))
-    return session.execute(after.order_by(Text.row).limit(_AT_ONCE)).all()
+    return session.execute(after.order_by(Text.row).limit(_ROWS_PER_PAGE)).all()
 
 
-def predictions_csv(lines: Lines, written: Written = str) -> Iterator[bytes]:
-    """Every id and class as it is, unless told otherwise."""
-    columns, lines = _columns(lines, PREDICTION_COLUMNS)
-    return (part.encode() for part in csv_parts(columns, lines, written))
+def predictions_csv(rows: Rows, escape: Escape = str) -> Iterator[bytes]:
+    """Prediction rows as CSV."""
+    columns, rows = _columns(rows, PREDICTION_COLUMNS)
+    return (part.encode() for part in csv_parts(columns, rows, escape))
 
 
-def predictions_parquet(lines: Lines) -> Iterator[bytes]:
-    """The same as a Parquet file."""
+def predictions_parquet(rows: Rows) -> Iterator[bytes]:
+    """Prediction rows as Parquet."""
     import pyarrow as pa
 
-    columns, lines = _columns(lines, PREDICTION_COLUMNS)
-    kinds = {"id": pa.string(), "class": pa.string(), "round": pa.int64()}
-    return _parquet(pa.schema([(column, kinds.get(column, pa.float64())) for column in columns]), lines)
+    columns, rows = _columns(rows, PREDICTION_COLUMNS)
+    types = {"id": pa.string(), "class": pa.string(), "round": pa.int64()}
+    return _parquet(pa.schema([(column, types.get(column, pa.float64())) for column in columns]), rows)
 
 
 PREDICTION_COLUMNS = ("id", "class", "probability", "round")
-PREDICTION_FORMATS: Mapping[str, Callable[[Lines], Iterator[bytes]]] = {
+PREDICTION_FORMATS: Mapping[str, Callable[[Rows], Iterator[bytes]]] = {
     "csv": predictions_csv,
-    "spreadsheet.csv": partial(predictions_csv, written=escape_formula),
+    "spreadsheet.csv": partial(predictions_csv, escape=escape_formula),
     "parquet": predictions_parquet,
 }
 
-# ZIP knows no time before this one; a model's files have no other that matters.
-_TIME = (1980, 1, 1, 0, 0, 0)
+# The earliest time that ZIP allows: constant, so that equal files make equal archives.
+_ENTRY_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 class ModelArchive:
-    """The files of the newest model, all opened at once: one that replaces it meanwhile is not mixed in."""
+    """The files of the newest model, all opened together, so that a model that replaces it is not mixed in."""
 
     def __init__(self, exports: Path) -> None:
         folder = exports / MODEL_FOLDER
@@ -289,27 +289,27 @@ class ModelArchive:
                 files = {}
             if not files:
                 raise MissingError(
-                    "There is no model to download yet; it is written when it is finished, or has scored all texts."
+                    "There is no model to download yet; it is available once it is finished or has scored all texts."
                 )
             self._files: dict[Path, BinaryIO] = dict(files)
             self._opened = opened.pop_all()
 
     def parts(self) -> Iterator[bytes]:
-        """The ZIP file, uncompressed: weights hardly get smaller."""
-        outlet = _Outlet()
-        with self._opened, zipfile.ZipFile(outlet, "w", zipfile.ZIP_STORED) as archive:
+        """The ZIP file in parts; uncompressed, because weights hardly get smaller."""
+        buffer = _WriteBuffer()
+        with self._opened, zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
             for name, file in self._files.items():
-                entry = zipfile.ZipInfo(f"model/{name.as_posix()}", _TIME)
+                entry = zipfile.ZipInfo(f"model/{name.as_posix()}", _ENTRY_TIME)
                 entry.external_attr = 0o644 << 16
                 with archive.open(entry, "w", force_zip64=True) as target:
                     while part := file.read(PART_BYTES):
                         target.write(part)
-                        yield outlet.take()
-        yield outlet.take()
+                        yield buffer.take()
+        yield buffer.take()
 
 
-class _Outlet(io.RawIOBase):
-    """Where a ZIP file is written to that cannot go back in it: what was written is taken from here."""
+class _WriteBuffer(io.RawIOBase):
+    """A file that cannot seek; `take` returns what was written since the last call."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

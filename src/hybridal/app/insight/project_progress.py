@@ -1,4 +1,4 @@
-"""How the model has come along: learning curve, calibration, saving, balance, and which texts to review."""
+"""The data of the pages Progress and Review: learning curve, calibration, time saved, doubtful texts."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from hybridal.reports.number_formats import counted, duration
 
 
 def progress(project: Project) -> dict[str, Any]:
-    """The learning curve, the signal and the switch of the newest chapter, calibration, saving and balance.
+    """The learning curve, calibration, time saved and labels per class, with signal and switch of the newest chapter.
 
-    Rounds are counted through all chapters. Accuracy has its Wilson 95% interval; NLL and ECE are those of
-    calibrated probabilities, the ones that people see. Their temperature is fitted on the same validation texts, so
-    ECE and the calibration plot flatter the model a little.
+    Rounds are counted through all chapters. Accuracy has its Wilson 95% interval; NLL and ECE are computed from the
+    calibrated probabilities, which people see. The temperature is fitted on the same validation texts, so ECE and the
+    calibration plot are slightly optimistic.
     """
     chapters = read_chapters(chapter_folders(project.runs))
     newest = chapters[-1] if chapters else None
@@ -36,14 +36,14 @@ def progress(project: Project) -> dict[str, Any]:
         since, n = new_labels(session, session.get_one(Trainer, 1).seen), counts(session)
     history = newest.history if newest else ()
     advice = advise(history, len(classes), n["texts"] - n["labelled"]) if history else None
-    measured = history[-1].validation if history else None
-    guesses = measured is not None and is_guessing(measured)
+    validation = history[-1].validation if history else None
+    guesses = validation is not None and is_guessing(validation)
     return {
         "rounds": [row for chapter in chapters for row in round_rows(chapter)],
         "switch": newest.before + switch if newest and switch else None,
         "signal": {"name": rule.signal.name, "epsilon": rule.detector.epsilon} if rule else None,
         "calibration": bins,
-        # What a useless model took less time to learn is no saving.
+        # Training a model that only guesses in less time saves nothing.
         "saved": saving(
             [] if guesses else [fact for chapter in chapters for fact in chapter.history],
             newest.rules if newest else Rules(),
@@ -55,7 +55,7 @@ def progress(project: Project) -> dict[str, Any]:
 
 
 def finish_state(history: Sequence[Round], since: int) -> dict[str, Any]:
-    """Whether the model is `finished`: its last round went once more over all labels, and none came `since`.
+    """Whether the model is `finished`: its last round trained on all labels, and there were no labels `since`.
 
     >>> finish_state([], 0)
     {'finished': None, 'sentence': 'There is no model yet.'}
@@ -64,7 +64,7 @@ def finish_state(history: Sequence[Round], since: int) -> dict[str, Any]:
         return {"finished": None, "sentence": "There is no model yet."}
     labels, last = counted(history[-1].labels, "label"), history[-1].label_changes
     if not (last and last.last):
-        sentence = "The model is not finished: before you use it, train it once more on all labels."
+        sentence = "The model is not finished. Train it once more on all labels before you use it."
         return {"finished": False, "sentence": sentence}
     if since:
         sentence = f"The model was finished with {labels}; {counted(since, 'label')} came later. Finish it again."
@@ -73,10 +73,10 @@ def finish_state(history: Sequence[Round], since: int) -> dict[str, Any]:
 
 
 def round_rows(chapter: ChapterRecord) -> list[dict[str, Any]]:
-    """A row for each round; `stable` says whether the signal moved by less than ε."""
+    """A row for each round; `stable` says whether the signal changed by less than ε."""
     rule = chapter.schedule.rule
-    moved = rule.changes(chapter.history) if rule else [None] * len(chapter.history)
-    streaks = rule.detector.streaks(moved) if rule else [0] * len(chapter.history)
+    changes = rule.changes(chapter.history) if rule else [None] * len(chapter.history)
+    streaks = rule.detector.streaks(changes) if rule else [0] * len(chapter.history)
     return [
         {
             "round": chapter.before + fact.round,
@@ -89,15 +89,14 @@ def round_rows(chapter: ChapterRecord) -> list[dict[str, Any]]:
             "stable": streak > 0,
             "epsilon": rule.detector.epsilon if rule else None,
         }
-        for fact, change, streak in zip(chapter.history, moved, streaks, strict=True)
+        for fact, change, streak in zip(chapter.history, changes, streaks, strict=True)
     ]
 
 
 def class_balance(session: Session) -> list[dict[str, Any]]:
-    """How many labels each class has, in the order in which classes are shown; archived ones are left out."""
-    given = func.count(Consensus.text_row)
+    """The number of labels of each active class, in the order of the classes."""
     counts = (
-        select(Class.name, given)
+        select(Class.name, func.count(Consensus.text_row))
         .outerjoin(Consensus, Consensus.class_number == Class.number)
         .where(Class.became.is_(None), Class.archived == "")
         .group_by(Class.number, Class.name, Class.position)
@@ -121,11 +120,11 @@ def _measures(fact: Round) -> dict[str, float | None]:
 
 
 def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
-    """Saved seconds, their `share` of what retraining always would have taken, counted in steps, and a sentence.
+    """What fine-tuning has saved: seconds, the `share` of steps of always retraining, and a sentence.
 
-    A retrain of a round that continued from the previous weights would have taken the steps that the rules say; where
-    they let validation stop it, as many passes over its labels as the retrains took on average. Its seconds go by
-    their pace. Seconds depend on the machine and what else it did; steps do not, so they come first.
+    The steps that retraining would have taken follow from the rules or, with early stopping, from the average number of
+    passes of the retrains so far; its seconds from their average seconds per step. The sentence names steps first,
+    because seconds depend on the machine and its load.
     """
     retrains = [fact for fact in history if fact.update == "retrain" and fact.cost.steps]
     tuned = [fact for fact in history if fact.update != "retrain" and fact.cost.steps]
@@ -141,9 +140,10 @@ def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
     examples, taken = (sum(getattr(fact.cost, name) for fact in retrains) for name in ("examples", "steps"))
     passes = sum(fact.cost.examples / fact.labels for fact in retrains if fact.labels) / len(retrains)
     if rules.stop_after is None:
-        names = round(sum(fact.cost.examples / fact.cost.epochs - fact.labels for fact in retrains) / len(retrains))
-        seen = [fact.labels + names for fact in tuned]  # those of the classes are examples too
-        steps = [rules.epochs(size) * math.ceil(size / rules.train_batch) for size in seen]
+        # Class names and descriptions are training examples too.
+        extra = round(sum(fact.cost.examples / fact.cost.epochs - fact.labels for fact in retrains) / len(retrains))
+        sizes = [fact.labels + extra for fact in tuned]
+        steps = [rules.epochs(size) * math.ceil(size / rules.train_batch) for size in sizes]
     else:
         steps = [round(passes * fact.labels * taken / examples) for fact in tuned]
     spent = sum(fact.cost.steps for fact in tuned)
@@ -168,7 +168,7 @@ BINS = 10
 
 
 def calibration_bins(predictions: Iterable[tuple[float, bool]], bins: int = BINS) -> list[dict[str, Any]]:
-    """Bins of equal width of how sure it was, open below and closed above; predictions are (probability, right).
+    """Bins of equal width by confidence, open below and closed above; predictions are (probability, is_right).
 
     >>> calibration_bins([(0.6, True), (0.9, True), (0.8, False)], bins=2)[1]
     {'low': 0.5, 'high': 1.0, 'confidence': 0.7666666666666666, 'accuracy': 0.6666666666666666, 'n': 3}
@@ -191,7 +191,7 @@ def calibration_bins(predictions: Iterable[tuple[float, bool]], bins: int = BINS
 
 
 def validation_predictions(session: Session) -> list[tuple[float, bool]]:
-    """The newest model's predictions of validation texts, which it never learns, against what people say now."""
+    """The newest model's predictions for validation texts: the probability, and whether the label agrees."""
     found = (
         select(Prediction.probability, Prediction.class_number == Consensus.class_number)
         .join(Consensus, Consensus.text_row == Prediction.text_row)
@@ -201,21 +201,20 @@ def validation_predictions(session: Session) -> list[tuple[float, bool]]:
     return [(sure, bool(right)) for sure, right in session.execute(found)]
 
 
-SURE = 0.5  # more probable than all other classes together
+MIN_PROBABILITY = 0.5  # more probable than all other classes together
 
 
 def review_texts(session: Session, limit: int = 50) -> dict[str, list[dict[str, Any]]]:
-    """The most doubtful texts without a label, and the labels that the newest model contradicts most surely.
+    """The unlabelled texts with the least certain predictions, and the labels that the newest model contradicts.
 
-    Pool texts are judged by a model that has learnt their labels: what it contradicts all the same, it could not fit
-    to its other labels, so few of them are false alarms, but errors that it has learnt by heart are missed. Of
-    validation texts it has learnt nothing.
+    The model has learned the labels of pool texts. If it contradicts one anyway, the label does not fit the others, so
+    false alarms are rare, but label errors that the model has memorised are missed. It never learns validation labels.
     """
     return {"uncertain": uncertain(session, limit), "contradicted": contradicted(session, limit)}
 
 
 def uncertain(session: Session, limit: int) -> list[dict[str, Any]]:
-    """The unlabelled texts of the highest entropy, of those that the model scored; not where people disagree."""
+    """The scored texts without a label and with the highest entropy, except those on which people disagree."""
     found = (
         select(Text.id, Text.body, Class.name, Prediction.probability, Prediction.entropy)
         .join(Prediction, Prediction.text_row == Text.row)
@@ -230,7 +229,7 @@ def uncertain(session: Session, limit: int) -> list[dict[str, Any]]:
 
 
 def contradicted(session: Session, limit: int) -> list[dict[str, Any]]:
-    """The labelled texts that the model holds to be of another class, the surest first; not what somebody decided."""
+    """The labelled texts with another predicted class, the most certain first, except those decided by a reviewer."""
     given, predicted = aliased(Class), aliased(Class)
     found = (
         select(Text.id, Text.body, given.name, predicted.name, Prediction.probability)
@@ -240,7 +239,7 @@ def contradicted(session: Session, limit: int) -> list[dict[str, Any]]:
         .join(predicted, predicted.number == Prediction.class_number)
         .where(
             Prediction.class_number != Consensus.class_number,
-            Prediction.probability >= SURE,
+            Prediction.probability >= MIN_PROBABILITY,
             Consensus.source != "adjudicated",
         )
         .order_by(Prediction.probability.desc(), Text.row)

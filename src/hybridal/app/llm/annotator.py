@@ -1,4 +1,4 @@
-"""The LLM as annotator: its settings, its instructions, which texts it is asked, and when its label is accepted."""
+"""The language model as annotator: its settings, its instructions, its texts, and when its label is accepted."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Routing(BaseModel):
-    """An answer is accepted from `threshold` on, unless the model gives another class with `contradiction` or more.
+    """When an answer becomes a label.
 
-    A share `overlap` of the texts goes to people whatever the LLM says: on them it is put to the test.
+    Attributes:
+        threshold: The lowest confidence of an accepted answer.
+        contradiction: Answers are not accepted if the trained model predicts another class with this probability.
+        overlap: The share of texts that people label too, to evaluate the LLM.
     """
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
@@ -39,14 +42,14 @@ class Routing(BaseModel):
 
 @dataclass(frozen=True)
 class ModelPrediction:
-    """What the trained model thinks of the text."""
+    """The trained model's prediction for a text."""
 
     class_name: str
     probability: float
 
 
-def route(rule: Routing, said: LlmLabel | None, prediction: ModelPrediction | None, shared: bool) -> Route:
-    """Where a text goes that the LLM was asked about: only `accepted` becomes a label, all else goes to people.
+def route(rule: Routing, label: LlmLabel | None, prediction: ModelPrediction | None, shared: bool) -> Route:
+    """Decide on an answer: only an `accepted` one becomes a label; in all other cases people label the text.
 
     >>> route(Routing(), LlmLabel("bug", 0.95), None, shared=False)
     'accepted'
@@ -55,13 +58,13 @@ def route(rule: Routing, said: LlmLabel | None, prediction: ModelPrediction | No
     """
     if shared:
         return "shared"
-    if said is None:
+    if label is None:
         return "unusable"
-    if said.confidence < rule.threshold:
+    if label.confidence < rule.threshold:
         return "unsure"
     if (
         prediction is not None
-        and prediction.class_name != said.class_name
+        and prediction.class_name != label.class_name
         and prediction.probability >= rule.contradiction
     ):
         return "contradicted"
@@ -69,7 +72,7 @@ def route(rule: Routing, said: LlmLabel | None, prediction: ModelPrediction | No
 
 
 def in_overlap(rule: Routing, text_id: str) -> bool:
-    """Whether a text is one of those for the test: a matter of its id alone, so that nobody's answers choose it.
+    """Whether people label this text too, to evaluate the LLM. Depends only on its id, so no answer influences it.
 
     >>> sum(in_overlap(Routing(overlap=0.25), str(n)) for n in range(1000))
     256
@@ -78,20 +81,20 @@ def in_overlap(rule: Routing, text_id: str) -> bool:
     return int.from_bytes(digest[:8], "big") < rule.overlap * 2**64
 
 
-def urgency(said: LlmLabel | None) -> int:
-    """The rank, before the model's own queue, at which people get a text: what the LLM knows least comes first.
+def queue_rank(label: LlmLabel | None) -> int:
+    """The rank in the queue for people, before all texts of the trained model: the lowest confidence comes first.
 
-    >>> urgency(None), urgency(LlmLabel("bug", 0.25)), urgency(LlmLabel("bug", 1.0))
+    >>> queue_rank(None), queue_rank(LlmLabel("bug", 0.25)), queue_rank(LlmLabel("bug", 1.0))
     (-1001, -751, -1)
     """
-    return round(1000 * said.confidence) - 1001 if said else -1001
+    return round(1000 * label.confidence) - 1001 if label else -1001
 
 
 KEY_VARIABLE = "HYBRIDAL_LLM_KEY"
 
 
 class LlmPlan(BaseModel):
-    """What an owner decides; `examples` texts of each class are shown to the LLM."""
+    """The settings that an owner can change; `examples` is the number of example texts per class in the prompt."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -106,35 +109,35 @@ class LlmPlan(BaseModel):
 
 
 class LlmSettings(LlmPlan):
-    """What is kept of it: whether it is at work, and the ids of the texts that it is `shown`, chosen when it starts."""
+    """The stored settings: also whether a job is running, and the ids of the example texts `shown` to the LLM."""
 
     running: bool = False
     shown: tuple[str, ...] = ()
 
 
 def load_settings(session: Session) -> LlmSettings:
-    """The plan as it was decided."""
+    """Read the settings."""
     try:
         return LlmSettings.model_validate(read(session)["llm"])
     except ValidationError as error:
         wrong = ".".join(map(str, error.errors()[0]["loc"]))
-        raise UserError(f"The setting 'llm' has a wrong '{wrong}': {error.errors()[0]['msg']}.") from error
+        raise UserError(f"The setting 'llm' has an invalid '{wrong}': {error.errors()[0]['msg']}.") from error
 
 
 def save_settings(session: Session, plan: LlmSettings) -> None:
-    """Decides it."""
-    kept: dict[str, Any] = plan.model_dump(mode="json")
-    write(session, {"llm": kept})
+    """Store the settings."""
+    values: dict[str, Any] = plan.model_dump(mode="json")
+    write(session, {"llm": values})
 
 
 def api_key() -> str:
-    """The key, from the environment alone."""
+    """The API key; it is read only from the environment."""
     return os.environ.get(KEY_VARIABLE, "").strip()
 
 
 @dataclass(frozen=True)
 class LlmAnnotator:
-    """Told something else, the same model is another annotator: its answers are counted apart."""
+    """A model with its instructions; with other instructions it is another annotator with separate answers."""
 
     model: str
     instructions: Instructions
@@ -143,18 +146,18 @@ class LlmAnnotator:
 
     @property
     def name(self) -> str:
-        """How its answers are marked."""
+        """The name under which its answers are stored."""
         return f"{self.model} {self.instructions.fingerprint}"
 
-    def insist(self) -> LlmAnnotator:
-        """Itself, if there is something to choose from."""
+    def validated(self) -> LlmAnnotator:
+        """Return itself, or raise if there are fewer than two classes."""
         if len(self.instructions.classes) < 2:
-            raise UserError("An LLM can label when there are at least two classes; add them first.")
+            raise UserError("A language model needs at least two classes; add them first.")
         return self
 
 
 def llm_annotator(session: Session, plan: LlmSettings) -> LlmAnnotator:
-    """The LLM of this plan, told of the classes as they are now."""
+    """Build the annotator from the settings, the current classes, their examples and the guidelines."""
     active = classes.active(session)
     described = tuple((found.name, found.description) for found in active)
     written = [(body, found.name) for found in active for body in classes.examples_of(found)]
@@ -171,7 +174,7 @@ def llm_annotator(session: Session, plan: LlmSettings) -> LlmAnnotator:
 
 
 def choose_examples(session: Session, each: int) -> tuple[str, ...]:
-    """The first texts of each class that people labelled, and that nothing is measured on."""
+    """The first texts of each class that people labelled, except those used for evaluation."""
     chosen: list[str] = []
     for found in classes.active(session) if each else []:
         chosen += session.scalars(
@@ -186,10 +189,10 @@ def choose_examples(session: Session, each: int) -> tuple[str, ...]:
 
 
 def llm_candidates(session: Session, llm: LlmAnnotator, n: int) -> list[Text]:
-    """Up to n texts that it has not seen.
+    """Up to n texts that the LLM has not answered yet.
 
-    First those on which it can be compared with people; then what the trained model wants labelled; then anything.
-    A text in somebody's hands is left to them.
+    First those on which it can be compared with people, then the most useful texts of the trained model, then others.
+    Texts leased to a person are left out.
     """
     found: dict[int, Text] = {}
     for source in _sources(llm):
@@ -202,10 +205,10 @@ def llm_candidates(session: Session, llm: LlmAnnotator, n: int) -> list[Text]:
 def _sources(llm: LlmAnnotator) -> Iterator[Select[Text]]:
     seen = select(LlmAnswer).where(LlmAnswer.text_row == Text.row, LlmAnswer.model == llm.name)
     unseen = select(Text).where(~seen.exists())
-    # Validation texts are only shown to it once people labelled them: nothing else would come of its answers.
+    # Ask about validation texts only after people have labelled them: until then its answers would have no use.
     labelled = select(Vote.text_row).where(Vote.class_number.is_not(None))
     yield unseen.where(Text.row.in_(labelled), or_(Text.split == "validation", Text.wanted > 1), Text.answered > 0)
-    held = select(Lease).where(Lease.text_row == Text.row, Lease.until > now())
-    free = unseen.where(Text.open, Text.answered == 0, Text.split == "pool", ~held.exists())
+    leased = select(Lease).where(Lease.text_row == Text.row, Lease.until > now())
+    free = unseen.where(Text.open, Text.answered == 0, Text.split == "pool", ~leased.exists())
     yield free.join(QueuedText, QueuedText.text_row == Text.row).order_by(QueuedText.rank)
     yield free.order_by(Text.place)

@@ -1,4 +1,4 @@
-"""The LLM at work in a thread beside the web, until it is stopped, has spent its budget, or cannot go on."""
+"""The language model's job, which labels in a background thread until it is stopped, fails, or has spent its budget."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ from hybridal.app.llm.annotator import (
     load_settings,
     save_settings,
 )
-from hybridal.app.llm.llm_client import Budget, ChatModel, Client, LlmResult, UnavailableError, ask, check_address
+from hybridal.app.llm.llm_client import (
+    Budget,
+    ChatClient,
+    ChatModel,
+    LlmResult,
+    UnavailableError,
+    ask_label,
+    check_address,
+)
 from hybridal.app.llm.records import cached_result, queue_for_people, record_result, spent_tokens, withdraw_contradicted
 from hybridal.app.project import Project
 from hybridal.errors import UserError
@@ -27,7 +35,7 @@ Result = TypeVar("Result")
 
 
 def in_parallel(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[Item, Result | Exception]]:
-    """Each item with what the function makes of it, or with its error, in the order of the items.
+    """Apply a function to all items, each in a thread; yield each item with its result or error, in their order.
 
     >>> [(item, str(result)) for item, result in in_parallel(lambda n: 1 / n, [1, 0])]
     [(1, '1.0'), (0, 'division by zero')]
@@ -50,62 +58,64 @@ def in_parallel(function: Callable[[Item], Result], items: Sequence[Item]) -> It
 
 Phase = Literal["stopped", "working", "waiting", "spent", "failed"]
 
-IDLE = 5.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 600.0
-_PATIENCE = 5
-_REFUSALS = 10
-_UNUSABLE = 5
+IDLE_SECONDS = 5.0  # between two checks for new texts
+_FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 600.0  # seconds after failures
+_MAX_FAILURES = 5  # in a row, as the two below
+_MAX_REFUSALS = 10
+_MAX_UNUSABLE = 5
 
 log = logging.getLogger(__name__)
 
 
-def unusable(heard: str) -> str:
-    """Why an answer was left to people.
+def unusable_reason(raw_reply: str) -> str:
+    """Why a reply is not a label.
 
-    >>> unusable("I cannot\\nhelp.")
+    >>> unusable_reason("I cannot\\nhelp.")
     'The answer cannot be used; it was: “I cannot help.”'
     """
-    return f"The answer cannot be used; it was: “{' '.join(heard.split()):.120}”" if heard else "The answer was empty."
+    if not raw_reply:
+        return "The answer was empty."
+    return f"The answer cannot be used; it was: “{' '.join(raw_reply.split()):.120}”"
 
 
 class StoppedError(Exception):
-    """Somebody asked for an end while the job was waiting."""
+    """The job was stopped while it was waiting."""
 
 
 class Job:
-    """Everything it knows is in the database, so that it can be killed at any time and begun again.
+    """A job that labels texts. Its whole state is in the database, so it can be killed at any time and resumed.
 
-    `nap` waits some seconds, or raises `StoppedError`. `phase` and `error` are for the page: it waits for a server
-    that is busy if there is an error, else for more texts.
+    `sleep` waits some seconds, or raises `StoppedError`. `phase` and `error` are shown on the page: in the phase
+    `waiting`, an error means that the server is busy; without one, the job waits for more texts.
     """
 
-    def __init__(self, project: Project, nap: Callable[[float], object]) -> None:
+    def __init__(self, project: Project, sleep: Callable[[float], object]) -> None:
         self.project = project
         self.phase: Phase = "working"
         self.error = ""
-        self._nap = nap
+        self._sleep = sleep
         self._failures = 0
         self._refusals = 0
         self._unusable = 0
-        self._usable = False  # whether any answer could be used yet
+        self._was_usable = False  # whether any answer could be used so far
 
     def wait_for(self, thread: threading.Thread) -> None:
-        """Wait until the job before has recorded its last answers, which count towards the same budget."""
+        """Wait until the previous job has recorded its last answers, which count towards the same budget."""
         if thread.is_alive():
-            self.phase, self.error = "waiting", "The last answers of the run before are still on their way."
+            self.phase, self.error = "waiting", "The previous run is still receiving its last answers."
             thread.join()
             self.phase, self.error = "working", ""
 
     def run(self) -> None:
-        """Works, and survives what may happen meanwhile."""
+        """Work, and retry after temporary failures."""
         try:
-            while self._survives():
-                self._nap(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (self._failures - 1)))
+            while self._work_or_fail():
+                self._sleep(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (self._failures - 1)))
         except StoppedError:
             self.phase, self.error = "stopped", ""
 
-    def _survives(self) -> bool:
-        """Works as long as it goes well; whether it is worth another try."""
+    def _work_or_fail(self) -> bool:
+        """Work until the end or a failure; return whether to retry."""
         try:
             self.work()
             return False
@@ -119,53 +129,55 @@ class Job:
         except Exception:
             log.exception("The LLM's job failed.")
             self.phase, self.error = "waiting", "An unexpected error occurred; see the log."
-            if self._failures + 1 >= _PATIENCE:
-                self.phase, self.error = "failed", f"It failed {_PATIENCE} times in a row; see the log for the reason."
+            if self._failures + 1 >= _MAX_FAILURES:
+                sentence = f"It failed {_MAX_FAILURES} times in a row; see the log for the reason."
+                self.phase, self.error = "failed", sentence
                 return False
         self._failures += 1
         return True
 
     def work(self) -> None:
-        """Asks until the budget is spent. When all texts are done it waits for more of them."""
+        """Label texts until the budget is spent; wait for new texts when all are done."""
         with self.project.reads() as session:
             plan, spent = load_settings(session), spent_tokens(session)
         budget = Budget(plan.budget_tokens, spent)
-        client = Client(
+        client = ChatClient(
             plan.base_url,
             plan.model,
             api_key(),
             by_operator=self.project.owner_is_operator,
             timeout=plan.timeout,
             per_minute=plan.per_minute,
-            sleep=self._nap,
-            complain=self._hear,
+            sleep=self._sleep,
+            on_retry=self._report_retry,
         )
         try:
-            while (asked := self._turn(plan, client, budget)) is not None:
-                self.phase, self.error = "working" if asked else "waiting", ""
-                self._nap(0 if asked else IDLE)
+            while (answered := self._label_batch(plan, client, budget)) is not None:
+                self.phase, self.error = "working" if answered else "waiting", ""
+                self._sleep(0 if answered else IDLE_SECONDS)
             self.phase, self.error = "spent", ""
         finally:
             client.close()
 
-    def _turn(self, plan: LlmSettings, client: ChatModel, budget: Budget) -> int | None:
-        """Asks for a few texts side by side: how many were answered, or None when the budget is spent."""
+    def _label_batch(self, plan: LlmSettings, client: ChatModel, budget: Budget) -> int | None:
+        """Ask about a few texts in parallel; return how many were answered, or None when the budget is spent."""
         with self.project.sessions.begin() as session:
-            llm = llm_annotator(session, plan).insist()
+            llm = llm_annotator(session, plan).validated()
             withdraw_contradicted(session, llm)
         with self.project.sessions.begin() as session:
             queue_for_people(session, llm)
-            texts = llm_candidates(session, llm, self._at_once(plan.parallel))
+            texts = llm_candidates(session, llm, self._batch_size(plan.parallel))
         with self.project.reads() as session:
-            known = {text.row: kept for text in texts if (kept := cached_result(session, llm, text.body)) is not None}
+            results = ((text.row, cached_result(session, llm, text.body)) for text in texts)
+            cached = {row: result for row, result in results if result is not None}
 
-        def ask_for(text: Text) -> LlmResult | None:
-            return known.get(text.row) or ask(client, llm.instructions, budget, text.body)
+        def ask(text: Text) -> LlmResult | None:
+            return cached.get(text.row) or ask_label(client, llm.instructions, budget, text.body)
 
         answered, spent = 0, False
         problem: Exception | None = None
-        for text, found in in_parallel(ask_for, texts):
-            # What others have answered is kept before a problem is told.
+        for text, found in in_parallel(ask, texts):
+            # Record all answers before raising a problem.
             if isinstance(found, Exception):
                 problem = found
             elif found is None:
@@ -174,112 +186,113 @@ class Job:
                 with self.project.sessions.begin() as session:
                     record_result(session, llm, text, found)
                 answered += 1
-                if text.row not in known:  # a copy of an answer says nothing new about the model
-                    problem = self._count(found) or problem
+                if text.row not in cached:  # a cached answer says nothing new about the model
+                    problem = self._count_failures(found) or problem
         if problem is not None:
             raise problem
-        # Others may have set aside what was missing; it is spent when nobody can ask any more.
+        # The missing budget may have been reserved by another thread; it is spent only if no text could be asked about.
         return None if spent and not answered else answered
 
-    def _hear(self, complaint: str) -> None:
-        """Says why it takes long, unless the job has ended: others asked side by side may still be at it then."""
+    def _report_retry(self, reason: str) -> None:
+        """Show why it takes long, unless the job has ended while other threads are still retrying."""
         if self.phase in ("working", "waiting"):
-            self.phase, self.error = "waiting", complaint
+            self.phase, self.error = "waiting", reason
 
-    def _at_once(self, parallel: int) -> int:
-        """How many texts to ask about side by side: no more than may be unusable, until the model has proven itself."""
-        return parallel if self._usable and not self._unusable else min(parallel, _UNUSABLE - self._unusable)
+    def _batch_size(self, parallel: int) -> int:
+        """How many texts to ask about in parallel; until an answer was usable, no more than may fail in a row."""
+        is_proven = self._was_usable and not self._unusable
+        return parallel if is_proven else min(parallel, _MAX_UNUSABLE - self._unusable)
 
-    def _count(self, asked: LlmResult) -> UserError | None:
-        """One text that the server does not take, or answers with rubbish, is that text's fault; a few in a row are
-        the server's or the model's.
-        """
+    def _count_failures(self, result: LlmResult) -> UserError | None:
+        """Return an error after several refused or unusable answers in a row: then the text is not the reason."""
         self._failures = 0
-        self._refusals = self._refusals + 1 if asked.refused else 0
-        rubbish = asked.said is None and not asked.refused
-        self._unusable = self._unusable + 1 if rubbish else 0
-        self._usable = self._usable or asked.said is not None
-        if self._refusals >= _REFUSALS:
-            return UserError(asked.refused)
-        if self._unusable >= _UNUSABLE:
-            why = f"{self._unusable} answers in a row could not be used, so it asks no more. {unusable(asked.heard)}"
-            return UserError(f"{why} Try it on five texts, or choose another model.")
+        self._refusals = self._refusals + 1 if result.refused else 0
+        is_unusable = result.label is None and not result.refused
+        self._unusable = self._unusable + 1 if is_unusable else 0
+        self._was_usable = self._was_usable or result.label is not None
+        if self._refusals >= _MAX_REFUSALS:
+            return UserError(result.refused)
+        if self._unusable >= _MAX_UNUSABLE:
+            why = f"Stopped, because {self._unusable} answers in a row could not be used."
+            return UserError(
+                f"{why} {unusable_reason(result.raw_reply)} Try it on five texts, or choose another model."
+            )
         return None
 
 
 class LlmWorker:
-    """At most one job of a project at a time. None of its methods waits for a server: the next job does."""
+    """Starts and stops the job of a project; at most one runs at a time. No method waits for a server."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
         self._job: Job | None = None
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._turn = threading.Lock()  # to decide whether it is to run
+        self._lock = threading.Lock()  # held while starting or stopping
 
     @property
     def state(self) -> dict[str, str]:
-        """What the page shows."""
+        """The phase and the error, for the page."""
         if self._job is None:
             return {"phase": "stopped", "error": ""}
         return {"phase": self._job.phase, "error": self._job.error}
 
     @property
     def active(self) -> bool:
-        """Whether a job is under way: one that failed or spent its budget only starts again when it is told to."""
+        """Whether a job is running; one that failed or spent its budget starts again only on request."""
         return self.state["phase"] in ("working", "waiting")
 
     def start(self) -> None:
-        """Begins, if all that is needed is there."""
-        with self._turn:
+        """Start a job; raise if a setting is missing."""
+        with self._lock:
             with self.project.sessions.begin() as session:
                 plan = load_settings(session)
                 if not plan.base_url or not plan.model:
-                    raise UserError("Give the address of the LLM's server and the name of the model first.")
+                    raise UserError("Enter the address of the LLM server and the name of the model first.")
                 check_address(plan.base_url, bool(api_key()))
                 shown = _shown(plan, choose_examples(session, plan.examples))
                 plan = plan.model_copy(update={"running": True, "shown": shown})
-                llm_annotator(session, plan).insist()
+                llm_annotator(session, plan).validated()
                 save_settings(session, plan)
             self.close()
-            self._begin()
+            self._start_thread()
 
     def resume(self) -> None:
-        """Goes on, if the last process ended while it was at work."""
+        """Start a job if one was running when the last process ended."""
         with self.project.reads() as session:
             running = load_settings(session).running
         if running and self._job is None:
-            self._begin()
+            self._start_thread()
 
     def stop(self) -> None:
-        """Stops for good: it does not resume by itself. What the server is answering now is still recorded."""
-        with self._turn:
+        """Stop the job, so that it is not resumed later. Answers to requests in progress are still recorded."""
+        with self._lock:
             self._note_end()
             self.close()
 
     def close(self) -> None:
-        """Stops because this process ends, or another job begins."""
+        """Stop the job, because this process ends or another job starts."""
         self._stopping.set()
         self._job = None
 
-    def _begin(self) -> None:
+    def _start_thread(self) -> None:
         stopping = self._stopping = threading.Event()
-        before = self._thread
+        previous = self._thread
 
-        def nap(seconds: float) -> None:
+        def sleep(seconds: float) -> None:
             if stopping.wait(seconds):
                 raise StoppedError
 
-        job = self._job = Job(self.project, nap)
+        job = self._job = Job(self.project, sleep)
 
         def work() -> None:
-            # Two jobs would ask about the same texts, each with the whole budget that was left.
-            if before is not None:
-                job.wait_for(before)
+            # Two jobs at once would ask about the same texts, each with the whole remaining budget.
+            if previous is not None:
+                job.wait_for(previous)
             if stopping.is_set():
                 return
             job.run()
-            with self._turn:
+            with self._lock:
                 if job.phase == "failed" and self._job is job:
                     self._note_end()
 
@@ -292,5 +305,5 @@ class LlmWorker:
 
 
 def _shown(plan: LlmSettings, fresh: tuple[str, ...]) -> tuple[str, ...]:
-    """Examples stay while as many are wanted: with others it would be another annotator, asked all over again."""
+    """Keep the examples while their number is unchanged: others would make it another annotator that starts over."""
     return plan.shown if len(plan.shown) == len(fresh) else fresh

@@ -1,4 +1,4 @@
-"""Asks a chat server for the label of a text: retries with backoff, a rate limit, and a budget of tokens."""
+"""Ask a chat server for the label of a text, with retries and back-off, a rate limit, and a token budget."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from hybridal.app.llm.prompt import (
     LlmLabel,
     Message,
     Reply,
-    ask_again,
     parse_label,
     read_reply,
+    with_retry_request,
 )
 from hybridal.app.outgoing import UnknownHostError, find_addresses, is_web_address
 from hybridal.errors import UserError
@@ -33,38 +33,38 @@ if TYPE_CHECKING:
     import httpx
 
 ADDRESS_VARIABLE = "HYBRIDAL_LLM_URL"
-"""The address that the app's operator allows: no other is called then, and the key is sent to no other."""
+"""Environment variable with the only address that the app's operator allows to be called and to receive the key."""
 
 _NO_ADDRESS = "'{:.100}' is not a server's address; write it like https://host/v1."
 _HERE = {"localhost", "127.0.0.1", "::1"}
 
 
 class UnavailableError(UserError):
-    """The server did not answer for now; asking later may help."""
+    """The server did not answer; a later request may succeed."""
 
 
 class RefusedError(UserError):
-    """The server does not take this one question: too long for it, or against its rules."""
+    """The server refuses this request, for example because the text is too long or against its rules."""
 
 
-def named_address() -> str:
+def allowed_address() -> str:
     """The address in the environment, or an empty string."""
     return os.environ.get(ADDRESS_VARIABLE, "").strip().rstrip("/")
 
 
 def check_address(base_url: str, with_key: bool) -> str:
-    """Check how an address is written, and whether the operator allows it; where it leads is checked at each call.
+    """Check the form of an address, and whether the operator allows it. Its IP address is checked at each call.
 
     Args:
-        base_url: What an owner entered.
-        with_key: Whether there is a key to be sent along. It needs an address from the operator: an owner of a project,
-            or a project folder from elsewhere, could have it sent anywhere.
+        base_url: The address that an owner entered.
+        with_key: Whether the key will be sent there. It is sent only to an address from the operator: otherwise a
+            project's owner, or a project folder from elsewhere, could send it anywhere.
 
     Returns:
-        The address without a slash at its end.
+        The address without a trailing slash.
 
     Raises:
-        UserError: It is no address, or not the operator's, or would expose the key.
+        UserError: The address is not valid, not the operator's, or would expose the key.
 
     Example:
         >>> check_address("http://localhost:8000/v1/", False)
@@ -75,33 +75,33 @@ def check_address(base_url: str, with_key: bool) -> str:
         raise UserError(_NO_ADDRESS.format(base_url))
     if with_key and parts.scheme == "http" and parts.hostname not in _HERE:
         raise UserError(f"'{base_url:.100}' would expose your key on the network; use https.")
-    named = named_address()
-    if named and base_url.rstrip("/") != named:
-        raise UserError(f"Only one LLM server is allowed here: {named}.")
-    if with_key and not named:
+    allowed = allowed_address()
+    if allowed and base_url.rstrip("/") != allowed:
+        raise UserError(f"Only one LLM server is allowed here: {allowed}.")
+    if with_key and not allowed:
         raise UserError(
-            f"There is a key, but not where it may be sent; set {ADDRESS_VARIABLE} to the server's address and start "
-            "the app again."
+            f"There is a key, but no address that it may be sent to; set {ADDRESS_VARIABLE} to the server's address "
+            "and start the app again."
         )
     return base_url.rstrip("/")
 
 
-_LONGEST = 60.0
-_LONGEST_ASKED_FOR = 300.0
+_MAX_DELAY = 60.0
+_MAX_RETRY_AFTER = 300.0
 
 
-def retry_delay(attempt: int, retry_after: str | None, draw: random.Random) -> float:
-    """Seconds to wait after the failed attempt 1, 2, …: doubling, shaken, and no less than the server asks for.
+def retry_delay(attempt: int, retry_after: str | None, rng: random.Random) -> float:
+    """Seconds to wait after failed attempt 1, 2, …: exponential back-off with jitter, or Retry-After if it is longer.
 
     >>> retry_delay(1, "7", random.Random(0)), 1 <= retry_delay(2, None, random.Random(0)) <= 2
     (7.0, True)
     """
-    doubling = min(_LONGEST, 2.0 ** (attempt - 1)) * draw.uniform(0.5, 1)
-    return max(doubling, min(_LONGEST_ASKED_FOR, _seconds(retry_after)))
+    backoff = min(_MAX_DELAY, 2.0 ** (attempt - 1)) * rng.uniform(0.5, 1)
+    return max(backoff, min(_MAX_RETRY_AFTER, _seconds(retry_after)))
 
 
 def _seconds(retry_after: str | None) -> float:
-    """Retry-After is a number of seconds or a date."""
+    """Parse a Retry-After header, which is a number of seconds or a date."""
     if retry_after is None:
         return 0.0
     try:
@@ -117,19 +117,19 @@ def _seconds(retry_after: str | None) -> float:
     return max(0.0, (when - datetime.now(UTC)).total_seconds())
 
 
-class RateLimit:
-    """Lets no more than so many questions a minute through, evenly spread; threads queue up."""
+class Throttle:
+    """Spreads requests evenly, at most `per_minute`; threads wait for their turn."""
 
     def __init__(self, per_minute: float, clock: Callable[[], float], sleep: Callable[[float], object]) -> None:
         self._gap = 60 / per_minute
         self._clock = clock
         self._sleep = sleep
         self._next = clock()
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def wait(self) -> None:
-        """Returns when the next question may be asked."""
-        with self._turn:
+        """Block until the next request may be sent."""
+        with self._lock:
             now = self._clock()
             mine = max(now, self._next)
             self._next = mine + self._gap
@@ -137,15 +137,15 @@ class RateLimit:
             self._sleep(mine - now)
 
 
-ATTEMPTS = 6
-_LARGEST = 4_000_000
+MAX_ATTEMPTS = 6
+_LARGEST_REPLY = 4_000_000  # bytes
 
 
-class Client:
-    """One server, one model. The key is sent as a bearer token and never shown.
+class ChatClient:
+    """A client for one model on one server. The key is sent as a bearer token and never shown.
 
-    Only servers on the internet are called, unless the operator named the address in the environment or is the owner
-    who entered it (`by_operator`). `complain` hears why an attempt failed that is not the last one.
+    Only public internet addresses are called, unless the operator set the address in the environment or is the owner
+    who entered it (`by_operator`). `on_retry` receives the reason of each failed attempt except the last.
     """
 
     def __init__(
@@ -159,23 +159,23 @@ class Client:
         per_minute: float = 60.0,
         sleep: Callable[[float], object] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
-        complain: Callable[[str], object] = lambda _: None,
+        on_retry: Callable[[str], object] = lambda _: None,
     ) -> None:
         self.model = model
         self._url = check_address(base_url, bool(key)) + "/chat/completions"
-        self._guarded = not by_operator and not named_address()
+        self._public_only = not by_operator and not allowed_address()
         self._timeout = timeout
         self._sleep = sleep
         self._clock = clock
-        self._complain = complain
-        self._draw = random.Random()
-        self._pace = RateLimit(per_minute, clock, sleep)
-        # What some servers do not know. Where they complain it is left out, from then on if that helped.
+        self._on_retry = on_retry
+        self._rng = random.Random()
+        self._throttle = Throttle(per_minute, clock, sleep)
+        # Parameters that some servers reject. A rejected one is omitted, also from later requests if that helped.
         self._extras: tuple[str, ...] = ("logprobs", "response_format", "temperature", "max_tokens")
         try:
             import httpx
         except ModuleNotFoundError as error:
-            raise UserError("To ask an LLM, install `hybridal[llm]` and start the app again.") from error
+            raise UserError("To use a language model, install `hybridal[llm]` and start the app again.") from error
         try:
             httpx.URL(self._url)
         except httpx.InvalidURL as error:
@@ -184,27 +184,32 @@ class Client:
         self._http = httpx.Client(headers=headers, timeout=timeout, follow_redirects=False)
 
     def close(self) -> None:
-        """Lets go of the connections."""
+        """Close the connections."""
         self._http.close()
 
     def ask(self, messages: list[Message], answer_format: dict[str, Any]) -> Reply:
-        """The model's reply; `UnavailableError` if the server stays busy, a `UserError` if asking again cannot help."""
+        """Return the model's reply.
+
+        Raises:
+            UnavailableError: All attempts failed.
+            UserError: The server rejected the request, so that a retry cannot help.
+        """
         import httpx
 
         extras, attempt = self._extras, 1
         values = {"logprobs": True, "response_format": answer_format, "temperature": 0, "max_tokens": ANSWER_TOKENS}
         while True:
-            self._pace.wait()
-            wanted = {name: values[name] for name in extras}
+            self._throttle.wait()
+            parameters = {name: values[name] for name in extras}
             problem, retry_after = "", None
             try:
-                status, headers, body = self._post({"model": self.model, "messages": messages, **wanted})
+                status, headers, body = self._post({"model": self.model, "messages": messages, **parameters})
             except httpx.TimeoutException:
                 problem = f"no answer within {self._timeout:g} seconds"
             except (httpx.ConnectError, UnknownHostError):
                 problem = "no connection"
             except httpx.TransportError:
-                problem = "the connection broke off"
+                problem = "the connection was lost"
             else:
                 if status == 200 and (reply := _read(body)):
                     self._extras = extras
@@ -216,51 +221,51 @@ class Client:
                     raise self._refusal(status)
                 problem = "a reply that is not from a chat server" if status == 200 else f"status {status}"
                 retry_after = headers.get("Retry-After")
-            if attempt == ATTEMPTS:
+            if attempt == MAX_ATTEMPTS:
                 raise UnavailableError(
-                    f"The LLM server {self._host} failed {ATTEMPTS} times; the last error was: {problem}."
+                    f"The LLM server {self._host} failed {MAX_ATTEMPTS} times; the last error was: {problem}."
                 )
-            self._complain(f"The LLM server {self._host} failed ({problem}); retrying.")
-            self._sleep(retry_delay(attempt, retry_after, self._draw))
+            self._on_retry(f"The LLM server {self._host} failed ({problem}); retrying.")
+            self._sleep(retry_delay(attempt, retry_after, self._rng))
             attempt += 1
 
     @property
     def _host(self) -> str:
         return urlsplit(self._url).netloc
 
-    def _post(self, asked: dict[str, Any]) -> tuple[int, httpx.Headers, bytes]:
+    def _post(self, body: dict[str, Any]) -> tuple[int, httpx.Headers, bytes]:
         import httpx
 
         url = httpx.URL(self._url)
-        if not self._guarded:
-            return self._post_to(url, asked)
+        if not self._public_only:
+            return self._post_to(url, body)
         port = url.port or (443 if url.scheme == "https" else 80)
         *others, last = find_addresses(url.host, port, "", ADDRESS_VARIABLE)
         for address in others:
             with suppress(httpx.ConnectError, httpx.ConnectTimeout):
-                return self._post_to(url, asked, address)
-        return self._post_to(url, asked, last)
+                return self._post_to(url, body, address)
+        return self._post_to(url, body, last)
 
-    def _post_to(self, url: httpx.URL, asked: dict[str, Any], address: str = "") -> tuple[int, httpx.Headers, bytes]:
-        """Post to the server, or to this address of it: the host then stands in the headers and in the certificate."""
+    def _post_to(self, url: httpx.URL, body: dict[str, Any], address: str = "") -> tuple[int, httpx.Headers, bytes]:
+        """Post to a URL; with an IP `address`, connect there and use the host for the header and the certificate."""
         import httpx
 
-        begun, parts, size = self._clock(), [], 0
+        started, parts, size = self._clock(), [], 0
         pinned: dict[str, Any] = {}
         if address:
             pinned = {"headers": {"Host": self._host}, "extensions": {"sni_hostname": url.host}}
             url = url.copy_with(host=address)
-        with self._http.stream("POST", url, json=asked, **pinned) as response:
-            # A server that sends a byte now and then, or without end, must not hold the worker for ever.
+        with self._http.stream("POST", url, json=body, **pinned) as response:
+            # Limit time and size: a very slow or endless response must not block the worker.
             for part in response.iter_bytes():
                 parts.append(part)
                 size += len(part)
-                if size > _LARGEST or self._clock() - begun > self._timeout:
+                if size > _LARGEST_REPLY or self._clock() - started > self._timeout:
                     raise httpx.ReadTimeout("too long")
         return response.status_code, response.headers, b"".join(parts)
 
     def _refusal(self, status: int) -> UserError:
-        """The reason by its status alone: the body may be that of a server that the owner should not read."""
+        """An error that names only the status: the body may come from a server that the owner must not read."""
         if status in (401, 403):
             return UserError(
                 f"The LLM server {self._host} rejected the key (status {status}); "
@@ -268,14 +273,14 @@ class Client:
             )
         rejected = f"The LLM server {self._host} rejected the request for '{self.model}' (status {status})"
         if status in (400, 413, 422):
-            return RefusedError(f"{rejected}; the text may be too long for it, or against its rules.")
-        return UserError(f"{rejected}; check its address and the name of the model, and its log.")
+            return RefusedError(f"{rejected}; the text may be too long or against its rules.")
+        return UserError(f"{rejected}; check the address, the model's name and the server's log.")
 
 
-def _fewer(extras: tuple[str, ...], complaint: bytes) -> tuple[str, ...]:
-    """Without the one that the complaint names, else without the first."""
-    named = next((name for name in extras if name.encode() in complaint), extras[0])
-    return tuple(name for name in extras if name != named)
+def _fewer(extras: tuple[str, ...], error: bytes) -> tuple[str, ...]:
+    """Remove the parameter that the error message names, else the first one."""
+    rejected = next((name for name in extras if name.encode() in error), extras[0])
+    return tuple(name for name in extras if name != rejected)
 
 
 def _read(body: bytes) -> Reply | None:
@@ -285,51 +290,51 @@ def _read(body: bytes) -> Reply | None:
         return None
 
 
-# A careful first estimate; once the server has counted some questions, the dearest of them is the measure.
+# A high first estimate; later the highest rate that the server has reported is used.
 _TOKENS_PER_BYTE = 0.5
 
 
 class Budget:
-    """`limit` tokens in all, of which `spent` are gone. What several threads are about to spend is set aside first.
+    """A budget of `limit` tokens, of which `spent` are used. Threads reserve the expected cost before each request.
 
-    >>> budget, asked = Budget(700, spent=100), [{"role": "user", "content": "x" * 100}]
-    >>> budget.reserve(asked), budget.reserve(asked) is None
+    >>> budget, messages = Budget(700, spent=100), [{"role": "user", "content": "x" * 100}]
+    >>> budget.reserve(messages), budget.reserve(messages) is None
     (350, True)
-    >>> budget.pay(350, asked, tokens=40), budget.spent, budget.reserve(asked)
+    >>> budget.pay(350, messages, tokens=40), budget.spent, budget.reserve(messages)
     (40, 140, 340)
     """
 
     def __init__(self, limit: int, spent: int = 0) -> None:
         self.limit = limit
         self.spent = spent
-        self._aside = 0
-        self._rate: float | None = None
-        self._turn = threading.Lock()
+        self._reserved = 0
+        self._rate: float | None = None  # tokens per byte of a request
+        self._lock = threading.Lock()
 
     def reserve(self, messages: Sequence[Message]) -> int | None:
-        """Sets aside what asking this may cost, the answer at its longest; None if that could go beyond the limit."""
+        """Reserve the cost of a request with the longest answer; return None if it could exceed the limit."""
         rate = _TOKENS_PER_BYTE if self._rate is None else self._rate
         tokens = math.ceil(_size(messages) * rate) + ANSWER_TOKENS
-        with self._turn:
-            if self.spent + self._aside + tokens > self.limit:
+        with self._lock:
+            if self.spent + self._reserved + tokens > self.limit:
                 return None
-            self._aside += tokens
+            self._reserved += tokens
         return tokens
 
     def pay(self, reserved: int, messages: Sequence[Message], tokens: int | None) -> int:
-        """Books what a question cost: what was set aside, where the server does not say."""
+        """Record the cost of a request; if the server reports no `tokens`, the reserved amount."""
         cost = reserved if tokens is None else tokens
-        with self._turn:
-            self._aside -= reserved
+        with self._lock:
+            self._reserved -= reserved
             self.spent += cost
             if tokens is not None:
                 self._rate = max(self._rate or 0, tokens / _size(messages))
         return cost
 
     def release(self, reserved: int) -> None:
-        """Nothing was spent."""
-        with self._turn:
-            self._aside -= reserved
+        """Release a reservation of which nothing was spent."""
+        with self._lock:
+            self._reserved -= reserved
 
 
 def _size(messages: Sequence[Message]) -> int:
@@ -337,30 +342,35 @@ def _size(messages: Sequence[Message]) -> int:
 
 
 class ChatModel(Protocol):
-    """Whoever replies to a conversation."""
+    """A model that replies to a conversation."""
 
     def ask(self, messages: list[Message], answer_format: dict[str, Any]) -> Reply: ...
 
 
 @dataclass(frozen=True)
 class LlmResult:
-    """What came of it: `said` is None if no answer could be used, and `heard` then what it was; `refused` is why the
-    server did not take the text.
+    """The outcome of asking about one text.
+
+    Attributes:
+        label: The label, or None if no answer could be used.
+        tokens: The tokens spent.
+        refused: Why the server refused the text, or an empty text.
+        raw_reply: The last answer if it could not be used.
     """
 
-    said: LlmLabel | None
+    label: LlmLabel | None
     tokens: int
     refused: str = ""
-    heard: str = ""
+    raw_reply: str = ""
 
 
-def ask(client: ChatModel, instructions: Instructions, budget: Budget, text: str) -> LlmResult | None:
-    """The LLM's answer to a text; None if the budget does not allow to ask."""
-    messages, tokens, heard = instructions.messages(text), 0, ""
+def ask_label(client: ChatModel, instructions: Instructions, budget: Budget, text: str) -> LlmResult | None:
+    """Ask for the label of a text, a second time if the answer cannot be used; None if the budget is too small."""
+    messages, tokens, raw_reply = instructions.messages(text), 0, ""
     for attempt in range(2):
         reserved = budget.reserve(messages)
         if reserved is None:
-            return None if attempt == 0 else LlmResult(None, tokens, heard=heard)
+            return None if attempt == 0 else LlmResult(None, tokens, raw_reply=raw_reply)
         try:
             reply = client.ask(messages, instructions.answer_format())
         except RefusedError as error:
@@ -370,7 +380,7 @@ def ask(client: ChatModel, instructions: Instructions, budget: Budget, text: str
             budget.release(reserved)
             raise
         tokens += budget.pay(reserved, messages, reply.tokens)
-        if said := parse_label(reply, instructions.names):
-            return LlmResult(said, tokens)
-        messages, heard = ask_again(messages), reply.content
-    return LlmResult(None, tokens, heard=heard)
+        if label := parse_label(reply, instructions.names):
+            return LlmResult(label, tokens)
+        messages, raw_reply = with_retry_request(messages), reply.content
+    return LlmResult(None, tokens, raw_reply=raw_reply)

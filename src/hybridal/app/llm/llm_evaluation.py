@@ -1,9 +1,9 @@
-"""May an LLM stand in for people? The alternative-annotator test of Calderon, Reichart and Dror (2025).
+"""Can an LLM replace people? The alternative-annotator test of Calderon, Reichart and Dror (2025).
 
-Each person is left out in turn. On every text, the LLM and the person left out are compared by how many of the others
-they agree with; who agrees with at least as many as the rival wins it, so both win a tie. The test asks, person by
-person, whether the LLM wins nearly as often: less than ε behind. ε is what an LLM's cheapness is worth: its authors
-advise 0.2 where people are experts, 0.15 where they are skilled, 0.1 for crowds.
+Each person is left out in turn. On every text, the LLM and this person are compared by the number of other people they
+agree with; the one with at least as many agreements wins, so a tie is a win for both. The test asks for each person
+whether the LLM's share of wins is less than ε behind the person's. ε is the loss that is accepted because LLMs are
+cheaper: the authors advise 0.2 if people are experts, 0.15 if they are skilled, 0.1 for crowd workers.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from hybridal.app.llm.records import is_shared
 
 Labels = Mapping[str, str]  # text: class
 
-MIN_TEXTS = 30  # below it the t-test's normality is not to be trusted
+MIN_TEXTS = 30  # with fewer, the t-test's assumption of normality is doubtful
 _LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class AgainstPerson:
-    """The LLM against one person: the shares of `texts` that each wins (ties count for both), and the test of it.
+    """The LLM against one person: the share of `texts` that each wins (ties count for both), and the test.
 
-    `p` is of the null hypothesis that the person wins by ε or more; `adjusted` allows for several people.
+    `p` belongs to the null hypothesis that the person wins by ε or more; `adjusted` is corrected for several people.
     """
 
     person: str
@@ -45,10 +45,15 @@ class AgainstPerson:
 
 @dataclass(frozen=True)
 class AltTest:
-    """`winning_rate` ω is the share of people against whom the LLM holds; from one half on, it `passes`.
+    """The result of the test; without enough texts or people all numbers are None and `note` says what is missing.
 
-    `advantage` ρ is how often the LLM does as well as a person, in the mean over people: the number to compare LLMs by.
-    All are None where the test cannot be made, and `note` says what is missing.
+    Attributes:
+        people: The comparison with each person.
+        winning_rate: ω, the share of people against whom the LLM passes.
+        advantage: ρ, the mean share of texts on which the LLM does as well as a person, to compare LLMs.
+        passes: Whether the winning rate is one half or more.
+        epsilon: The accepted loss ε.
+        note: What is missing, or limits the result.
     """
 
     people: tuple[AgainstPerson, ...]
@@ -60,7 +65,7 @@ class AltTest:
 
 
 def alt_test(llm: Labels, people: Mapping[str, Labels], epsilon: float = 0.2) -> AltTest:
-    """The test on the texts that the LLM and two or more people labelled; people with fewer than 30 of them sit out.
+    """Run the test on the texts labelled by the LLM and two or more people; skip people with fewer than 30 of them.
 
     >>> texts = [f"t{n}" for n in range(40)]
     >>> alike = {text: "bug" if n % 2 else "idea" for n, text in enumerate(texts)}
@@ -71,10 +76,10 @@ def alt_test(llm: Labels, people: Mapping[str, Labels], epsilon: float = 0.2) ->
     >>> alt_test(alike, {"Ann": alike}).note
     'needs two people, better three, who each labelled 30 of the same texts as the LLM; now there is none'
     """
-    from scipy.stats import false_discovery_control  # heavy, and rarely asked for
+    from scipy.stats import false_discovery_control  # slow to import and rarely needed
 
-    others = {text: {person: said[text] for person, said in people.items() if text in said} for text in llm}
-    shared = {text: said for text, said in others.items() if len(said) > 1}
+    others = {text: {person: labels[text] for person, labels in people.items() if text in labels} for text in llm}
+    shared = {text: labels for text, labels in others.items() if len(labels) > 1}
     compared = [_compared(person, llm, shared, epsilon) for person in people]
     tested = [found for found in compared if found is not None]
     if len(tested) < 2:
@@ -85,16 +90,16 @@ def alt_test(llm: Labels, people: Mapping[str, Labels], epsilon: float = 0.2) ->
     judged = tuple(replace(found, adjusted=p, llm_holds=p <= _LEVEL) for found, p in zip(tested, adjusted, strict=True))
     rate = float(np.mean([found.llm_holds for found in judged]))
     advantage = float(np.mean([found.llm_wins for found in judged]))
-    few = "with two people, one's habits weigh much: three are better" if len(judged) == 2 else ""
+    few = "with only two people the result depends much on each of them; three are better" if len(judged) == 2 else ""
     return AltTest(judged, rate, advantage, rate >= 0.5, epsilon, few)
 
 
 def _compared(person: str, llm: Labels, shared: Mapping[str, Labels], epsilon: float) -> AgainstPerson | None:
     llm_wins, person_wins = [], []
-    for text, said in shared.items():
-        if person in said:
-            remaining = [name for other, name in said.items() if other != person]
-            llm_agrees, person_agrees = remaining.count(llm[text]), remaining.count(said[person])
+    for text, labels in shared.items():
+        if person in labels:
+            remaining = [name for other, name in labels.items() if other != person]
+            llm_agrees, person_agrees = remaining.count(llm[text]), remaining.count(labels[person])
             llm_wins.append(llm_agrees >= person_agrees)
             person_wins.append(person_agrees >= llm_agrees)
     if len(llm_wins) < MIN_TEXTS:
@@ -104,7 +109,7 @@ def _compared(person: str, llm: Labels, shared: Mapping[str, Labels], epsilon: f
 
 
 def _p_value(behind: np.typing.NDArray[np.float64], epsilon: float) -> float:
-    """The one-sided t-test of H0 "the mean is ε or more"; without any spread there is nothing to doubt."""
+    """The p-value of the one-sided t-test of "the mean is ε or more"; 0 or 1 if all values are equal."""
     from scipy.stats import ttest_1samp
 
     if np.ptp(behind) == 0:
@@ -113,25 +118,25 @@ def _p_value(behind: np.typing.NDArray[np.float64], epsilon: float) -> float:
 
 
 def evaluate_llm(session: Session, llm: LlmAnnotator, epsilon: float = 0.2) -> dict[str, Any]:
-    """The alternative-annotator test where there are people enough, and Cohen's κ with each of them in any case."""
-    said = labels_of_llm(session, llm)
+    """The alternative-annotator test, if there are enough people, and Cohen's κ with each person."""
+    llm_labels = labels_of_llm(session, llm)
     people: dict[str, dict[str, str]] = {}
-    for text, person, name in ratings(session, least=1):
-        if text in said:
+    for text, person, name in ratings(session, min_people=1):
+        if text in llm_labels:
             people.setdefault(person, {})[text] = name
     kappas = []
     for person, classes in people.items():
         texts = sorted(classes)
-        found = kappa([said[text] for text in texts], [classes[text] for text in texts])
+        found = kappa([llm_labels[text] for text in texts], [classes[text] for text in texts])
         kappas.append({"person": person, **asdict(found)})
-    return {**asdict(alt_test(said, people, epsilon)), "kappas": kappas}
+    return {**asdict(alt_test(llm_labels, people, epsilon)), "kappas": kappas}
 
 
 def labels_of_llm(session: Session, llm: LlmAnnotator) -> dict[str, str]:
-    """The LLM's classes of the texts that went to people whatever it said: of the others, people see the hard ones."""
-    kept = session.execute(
+    """The LLM's labels of texts that people label in any case; of the others, people see only the difficult ones."""
+    answers = session.execute(
         select(Text, LlmAnswer.class_name)
         .join(LlmAnswer, LlmAnswer.text_row == Text.row)
         .where(LlmAnswer.model == llm.name, LlmAnswer.class_name.is_not(None))
     )
-    return {text.id: name for text, name in kept if name is not None and is_shared(llm, text)}
+    return {text.id: name for text, name in answers if name is not None and is_shared(llm, text)}

@@ -1,4 +1,4 @@
-"""A few texts, asked before a job: what an LLM would say, without a label and without a trace."""
+"""Try a language model on a few texts before a job, without storing anything."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from hybridal.app.llm.annotator import api_key, llm_annotator, llm_candidates, load_settings
-from hybridal.app.llm.job import in_parallel, unusable
-from hybridal.app.llm.llm_client import Budget, Client, LlmResult, UnavailableError, ask, check_address
+from hybridal.app.llm.job import in_parallel, unusable_reason
+from hybridal.app.llm.llm_client import Budget, ChatClient, LlmResult, UnavailableError, ask_label, check_address
 from hybridal.app.llm.records import spent_tokens
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 
-TEXTS = 5
+TRIAL_TEXTS = 5
 
 
 @dataclass(frozen=True)
 class TrialAnswer:
-    """What it says of a text; without a class, `problem` says why."""
+    """The answer for a text; without a class, `problem` says why."""
 
     text: str
     class_name: str | None
@@ -27,36 +27,36 @@ class TrialAnswer:
 
 
 def try_llm(project: Project) -> list[TrialAnswer]:
-    """Asks about the texts that a job would begin with."""
+    """Ask about the texts that a job would start with."""
     with project.reads() as session:
         plan, spent = load_settings(session), spent_tokens(session)
-        llm = llm_annotator(session, plan).insist()
-        texts = [text.body for text in llm_candidates(session, llm, TEXTS)]
+        llm = llm_annotator(session, plan).validated()
+        texts = [text.body for text in llm_candidates(session, llm, TRIAL_TEXTS)]
     if not plan.base_url or not plan.model:
-        raise UserError("Give the address of the LLM's server and the name of the model first.")
+        raise UserError("Enter the address of the LLM server and the name of the model first.")
     check_address(plan.base_url, bool(api_key()))
     budget = Budget(plan.budget_tokens, spent)
-    # Somebody waits for it: at the first failure it is told, not tried again.
-    client = Client(
+    # An owner waits for the result, so report the first failure instead of retrying.
+    client = ChatClient(
         plan.base_url,
         plan.model,
         api_key(),
         by_operator=project.owner_is_operator,
         timeout=plan.timeout,
         per_minute=6000,
-        complain=_give_up,
+        on_retry=_give_up,
     )
     try:
         return [
             _answer(text, found)
-            for text, found in in_parallel(lambda text: ask(client, llm.instructions, budget, text), texts)
+            for text, found in in_parallel(lambda text: ask_label(client, llm.instructions, budget, text), texts)
         ]
     finally:
         client.close()
 
 
-def _give_up(complaint: str) -> NoReturn:
-    raise UnavailableError(complaint.replace("; retrying", ""))
+def _give_up(reason: str) -> NoReturn:
+    raise UnavailableError(reason.replace("; retrying", ""))
 
 
 def _answer(text: str, found: LlmResult | Exception | None) -> TrialAnswer:
@@ -65,7 +65,7 @@ def _answer(text: str, found: LlmResult | Exception | None) -> TrialAnswer:
     if isinstance(found, UserError):
         return TrialAnswer(text, None, None, "", str(found))
     if found is None:
-        return TrialAnswer(text, None, None, "", "The token budget does not allow to ask.")
-    if found.said is None:
-        return TrialAnswer(text, None, None, "", found.refused or unusable(found.heard))
-    return TrialAnswer(text, found.said.class_name, found.said.confidence, found.said.reason, "")
+        return TrialAnswer(text, None, None, "", "The remaining token budget is too small.")
+    if found.label is None:
+        return TrialAnswer(text, None, None, "", found.refused or unusable_reason(found.raw_reply))
+    return TrialAnswer(text, found.label.class_name, found.label.confidence, found.label.reason, "")

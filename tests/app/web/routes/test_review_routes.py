@@ -50,7 +50,7 @@ def test_agreement_is_told_with_what_it_rests_on(project: Project) -> None:
 def test_without_an_overlap_it_says_why_there_is_nothing_to_say(tmp_path: Path) -> None:
     with browser(make(tmp_path / "p")) as client:
         found = client.get("/api/agreement").json()
-    assert (found["alpha"], found["note"], found["people"]) == (None, "no text was labelled by two people", [])
+    assert (found["alpha"], found["note"], found["people"]) == (None, "no text has been labelled by two people", [])
 
 
 def test_of_a_long_text_the_beginning_is_listed(project: Project) -> None:
