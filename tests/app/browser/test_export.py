@@ -58,7 +58,7 @@ def test_scoring_has_a_bar_and_can_be_paused(window: Window, app: Served, shot: 
     assert bar.evaluate("bar => bar.value") == 0.25
     shot(page, "export-scoring")
     page.get_by_role("button", name="Pause scoring").click()
-    expect(state).to_have_text("Paused at 5 of 20 texts. What is scored is kept.")
+    expect(state).to_have_text("Paused at 5 of 20 texts. The scores so far are kept.")
     page.add_init_script(HURRY)
     page.reload()
     page.get_by_role("button", name="Resume scoring").click()

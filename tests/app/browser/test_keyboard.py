@@ -82,7 +82,7 @@ def test_what_opens_takes_the_keyboard_and_gives_it_back(window: Window, tmp_pat
         shown(page)
         why = page.get_by_role("button", name="Set aside for validation")
         for opener, inside in (
-            (why, page.get_by_role("button", name="Close")),
+            (why, page.get_by_role("button", name="Got it")),
             (page.get_by_role("button", name="Help"), page.get_by_role("button", name="Back to the texts")),
             (page.get_by_role("button", name="New class"), page.get_by_role("textbox", name="Name")),
         ):

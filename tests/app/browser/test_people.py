@@ -43,7 +43,7 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
     guest.goto(f"{app.address}/texts?state=labelled")
     expect(guest.locator("#found")).to_have_text("1 text")
     guest.goto(f"{app.address}/settings")
-    expect(guest.get_by_role("main")).to_contain_text("This page is for owners.")
+    expect(guest.get_by_role("main")).to_contain_text("Only owners can open this page.")
 
     people.reload()
     row = people.get_by_role("row", name="Ada")

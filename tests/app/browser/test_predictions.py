@@ -180,15 +180,17 @@ def test_more_like_a_text_are_found_and_labelled_at_once(
     expect(page.locator("#like")).to_be_hidden()
 
 
-def test_a_rare_class_is_hunted_for(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
+def test_texts_most_likely_of_a_rare_class_come_first(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
     with app.project.reads() as session:
         pool = [*session.scalars(select(Text.id).where(Text.split == "pool").order_by(Text.row))]
     predict(app.project, {id: (0.9 - at / 50, 0.1, at / 50) for at, id in enumerate(pool)})
     bodies = [id.replace("t", "text ") for id in reversed(pool)]
     page = window.open(app.link, routed=True)
-    text, hunt = page.locator("#text"), page.get_by_label("What to label next")
+    text, choice = page.locator("#text"), page.get_by_label("What to label next")
     expect(text).to_contain_text("text")
-    hunt.select_option("Most likely: c")
+    choice.select_option("Most likely: c")
     expect(text).not_to_have_text("")
     seen = []
     for _ in range(6):
@@ -199,12 +201,12 @@ def test_a_rare_class_is_hunted_for(window: Window, app: Served, shot: Callable[
         expect(text).not_to_have_text(seen[-1])
     assert [one for one in seen if one in bodies] == bodies[:3]
     assert "likely=c" in page.url
-    shot(page, "label-hunt")
+    shot(page, "label-next-choice")
     page.reload()
-    expect(hunt).to_have_value("c")
+    expect(choice).to_have_value("c")
     page.set_viewport_size({"width": 390, "height": 844})
-    shot(page, "label-hunt-phone")
-    hunt.select_option("Most useful texts first")
+    shot(page, "label-next-choice-phone")
+    choice.select_option("Most useful texts first")
     expect(text).to_contain_text("text")
     assert "likely" not in page.url
     # One that no model knows is no reason to be silent.
@@ -213,10 +215,10 @@ def test_a_rare_class_is_hunted_for(window: Window, app: Served, shot: Callable[
     held: list[Route] = []
     page.route("**/api/next?*", lambda route: route.continue_() if held else held.append(route))
     page.reload()
-    hunt.select_option("Most likely: new")  # while the first texts are still on their way
+    choice.select_option("Most likely: new")  # while the first texts are still on their way
     held[0].continue_()
-    expect(page.get_by_text("No model knows “new” yet, so texts come as usual")).to_be_visible(timeout=2500)
+    expect(page.get_by_text("The model does not know “new” yet")).to_be_visible(timeout=2500)
     expect(text).to_contain_text("text")
-    shot(page, "label-hunt-unknown")
-    hunt.select_option("Most likely: c")
+    shot(page, "label-next-choice-unknown")
+    choice.select_option("Most likely: c")
     expect(page.locator("#next-choice-note")).to_be_hidden()

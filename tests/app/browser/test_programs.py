@@ -56,11 +56,11 @@ def test_a_webhook_is_added_with_a_test_hears_of_labels_and_is_removed(
         assert server.got == []
         monkeypatch.setenv(HOSTS_VARIABLE, "127.0.0.1")
         panel.get_by_role("button", name="Test", exact=False).last.click()
-        expect(panel.locator("summary")).to_contain_text("ping, just now: taken")
+        expect(panel.locator("summary")).to_contain_text("ping, just now: delivered")
         page.get_by_role("link", name="Label", exact=True).click()
         page.get_by_role("button", name="a", exact=True).click()
         page.get_by_role("link", name="Programs").click()
-        expect(panel.locator("summary")).to_contain_text("labels.saved, just now: taken")
+        expect(panel.locator("summary")).to_contain_text("labels.saved, just now: delivered")
         panel.locator("summary").click()
         expect(panel.get_by_role("listitem")).to_have_count(3)
         shot(page, "webhooks")

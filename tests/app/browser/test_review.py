@@ -73,7 +73,7 @@ def test_the_model_is_accepted_by_a_key_text_after_text(window: Window, app: Ser
     expect(items.get_by_role("button", name="Label as c")).to_be_visible()
     page.wait_for_timeout(300)
     page.keyboard.press(".")
-    expect(page.locator("#items")).to_have_text("There are no predictions for unlabelled texts.")
+    expect(page.locator("#items")).to_have_text("There are no predictions for unlabelled texts yet.")
     decided = {"t5": ("c", "adjudicated"), "t6": ("a", "adjudicated"), "t7": ("c", "adjudicated")}
     assert consensus(app.project) == {**decided, "t8": ("c", "people")}
 

@@ -49,7 +49,7 @@ def test_classes_are_renamed_moved_merged_added_archived_and_deleted(
     assert names(app) == ["b", "apple", "date"]
     page.get_by_label("More for apple").select_option(label="and stop learning its labels")
     page.get_by_role("button", name="Archive apple", exact=True).click()
-    expect(page.locator("#archived")).to_contain_text("apple is archived; its labels are left out of training.")
+    expect(page.locator("#archived")).to_contain_text("apple is archived; the model does not learn its labels.")
     assert names(app) == ["b", "date"]
     page.get_by_role("button", name="Restore apple").click()
     expect(page.locator("#class-list li")).to_have_count(3)
@@ -156,7 +156,7 @@ def test_a_file_is_looked_at_before_its_texts_are_added(
     assert page.evaluate("document.querySelector('#first-rows td').offsetWidth") >= 300
     page.get_by_label("Column of labels").select_option("Art")
     page.get_by_label("Column of ids").select_option("Nr")
-    expect(page.locator("#preview-facts")).to_contain_text("4 rows, 2 with a label. New classes: A.")
+    expect(page.locator("#preview-facts")).to_contain_text("4 rows, 2 with a label. New class: A.")
     expect(page.locator("#preview-facts")).to_contain_text("“A” differs from the existing class “a” only in capitals")
     expect(page.get_by_label("Skip 1 row without a text")).to_be_checked()
     shot(page, "import-preview")
@@ -175,7 +175,7 @@ def test_labels_that_differ_in_capitals_alone_are_named_and_can_be_merged(
     choose(page, "more.csv", b"text,label\nNew,A\nNewer,b\n")
     expect(page.locator("#preview-facts")).to_contain_text("“A” differs from the existing class “a” only in capitals")
     page.locator("#upload button").click()
-    expect(page.locator("#twins")).to_contain_text("“A” and “a” are two classes.")
+    expect(page.locator("#twins")).to_contain_text("“A” and “a” differ only in capitals")
     shot(page, "twins")
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Merge into “a”").click()
@@ -254,8 +254,8 @@ def test_what_label_studio_says_is_taken_over_once(page: Page, app: Served) -> N
     task = {"id": 1, "data": {"title": "t", "body": "text 1"}, "annotations": [{"id": 1, "result": [region]}]}
     file = {"name": "export.json", "mimeType": "application/json", "buffer": json.dumps([task]).encode()}
     for said in (
-        "0 texts added, 1 label imported, 0 there already.",
-        "0 texts added, 0 labels imported, 1 there already.",
+        "0 texts added, 1 label imported, 0 already there.",
+        "0 texts added, 0 labels imported, 1 already there.",
     ):
         page.locator("#import [name=file]").set_input_files(file)  # type: ignore[arg-type]
         page.get_by_label("Field of texts").fill("body")

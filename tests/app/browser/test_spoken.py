@@ -126,7 +126,7 @@ def test_scoring_is_heard_when_it_ends_and_not_with_every_text(window: Window, a
         scored(done)
         expect(page.locator("#scoring-state")).to_contain_text(f"{done} of 20 texts")
     scored(20)
-    expect(page.locator("#scoring-state")).to_contain_text("All 20")
+    expect(page.locator("#scoring-state")).to_contain_text("has scored all 20")
     assert [words for words in heard(page) if "scored" in words] == ["The model of round 2 has scored all 20 texts."]
 
 

@@ -93,5 +93,5 @@ def test_a_person_labels_while_the_model_learns_beside(
         while page.request.get(f"{address}api/texts?like={shown}").status == 404:
             page.wait_for_timeout(100)
         first.get_by_role("button", name="More like this").click()
-        expect(first).to_contain_text("alike")
+        expect(first).to_contain_text("similar")
         shot(page, "texts-alike")

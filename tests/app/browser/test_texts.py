@@ -69,15 +69,15 @@ def test_of_very_many_texts_the_page_says_more_than_and_before_they_are_deleted_
     expect(pager.get_by_role("button", name="Next")).to_be_disabled()
 
     pager.get_by_role("button", name="Back").click()
-    said: list[str] = []
+    messages: list[str] = []
 
     def agree(dialog: Dialog) -> None:
-        said.append(dialog.message)
+        messages.append(dialog.message)
         dialog.accept()
 
     page.once("dialog", agree)
     page.get_by_role("button", name="Delete all texts found").click()
     expect(page.locator("#toasts")).to_contain_text("1,001 texts deleted.")
-    assert said[0].startswith("Delete all 1,001 texts that were found?")
+    assert messages[0].startswith("Delete all 1,001 texts found?")
     with app.project.reads() as session:
         assert counts(session)["texts"] == 20

@@ -93,32 +93,6 @@ class FirstModel:
         while self._waiting and len(self.probe.ids) < len(labelled) + MIN_RANKED:
             self.prepare()
 
-<<<<<<< HEAD
-=======
-    def learn(self, now: Snapshot) -> tuple[list[str], Scored]:
-        """The ids to label next, by margin, and what the probe of these labels says of all it knows."""
-        self._prepare_enough([*now.pool, *now.validation])
-        classes = list(now.classes)
-        pool = {id: classes.index(number) for id, number in now.pool.items() if id in self.known}
-        measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
-        labels = np.array([*pool.values()], dtype=np.int64)
-        texts, of = self.chapter.model.class_descriptions([*now.classes.values()], now.meant)
-        said = (
-            (self._embed(texts), of) if self.chapter.learner.experiment.rules.use_class_descriptions and texts else None
-        )
-        probe = self._prober.best(self._features(pool), labels, len(classes), said)
-        truth = np.array([*measured.values()], dtype=np.int64)
-        seen = probe.logits(self._features(measured)) if measured else np.empty((0, len(classes)))
-        temperature = shrunk_temperature(seen, truth, trained=False)
-        found = Scored([*self.known], softmax(probe.logits(self._features(self.known)), temperature), classes)
-        rows, _ = self._of[0]
-        apart = dict(zip(found.ids, margins(found.probabilities), strict=True))
-        return sorted((id for id in found.ids if id in rows and id not in pool), key=apart.__getitem__), found
-
-    def _features(self, ids: Iterable[str]) -> Floats:
-        return np.stack([self.known[id] for id in ids])
-
->>>>>>> c79f8e04 (Use plain words in insight, llm, exchange and the client)
     def _missing(self, ids: Iterable[str]) -> list[str]:
         """Texts to compute; a text that was added after the chapter began waits for the next chapter."""
         return self.probe.missing(ids) if self.probe.max_labels else []
