@@ -242,7 +242,7 @@ def test_what_waits_is_listed_again_when_an_older_list_was_saved_over_it(tmp_pat
     (said,) = person.ear.messages
     assert said == (
         f"{person.to_label} was saved without 2 of the texts that wait for a label, such as id '2'; they are listed "
-        "again: open it anew, with the ids as text."
+        "again: open it again, with the ids as text."
     )
 
 

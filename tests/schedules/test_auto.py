@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hybridal.core.rounds import Cost, LabelChanges, Round
 from hybridal.schedules import make_schedule
-from hybridal.schedules.auto import ALARM, GROWTH, Auto, drifted, grown
+from hybridal.schedules.auto import DRIFT_LIMIT, MIN_RETRAIN_GROWTH, Auto, accumulated_drift, growth_by_class
 
 
 def fact(
@@ -158,21 +158,21 @@ def test_classes_with_few_labels_that_get_more_are_trained_on() -> None:
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=8), st.integers(1, 9))
 def test_what_a_class_grew_by_is_what_all_did_if_they_grew_alike(counts: list[int], times: int) -> None:
     more = [times * (count + 1) - 1 for count in counts]
-    assert grown(counts, more) == pytest.approx(times)
-    assert grown(counts, counts) == pytest.approx(1.0)
+    assert growth_by_class(counts, more) == pytest.approx(times)
+    assert growth_by_class(counts, counts) == pytest.approx(1.0)
     if any(counts):
-        assert grown(counts, [*counts, 0]) == pytest.approx(1.0)
-        assert grown(counts, [*counts, 1]) > 1.0
-    assert grown([], counts) == 1.0  # nothing is known of what was before
+        assert growth_by_class(counts, [*counts, 0]) == pytest.approx(1.0)
+        assert growth_by_class(counts, [*counts, 1]) > 1.0
+    assert growth_by_class([], counts) == 1.0  # nothing is known of what was before
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8), st.randoms())
 def test_growth_does_not_depend_on_the_order_of_classes_nor_on_unseen(pairs: list[tuple[int, int]], rng: Any) -> None:
     if any(map(any, pairs)):
-        told = grown(*zip(*pairs, strict=True))
+        told = growth_by_class(*zip(*pairs, strict=True))
         shuffled = [*pairs, (0, 0), (0, 0)]
         rng.shuffle(shuffled)
-        assert grown(*zip(*shuffled, strict=True)) == pytest.approx(told)
+        assert growth_by_class(*zip(*shuffled, strict=True)) == pytest.approx(told)
 
 
 def test_a_class_that_appears_too_early_is_not_forgotten() -> None:
@@ -201,14 +201,14 @@ def test_retrainings_are_bounded_whatever_happens(events: list[tuple[LabelChange
     history = played(events, initial)
     *before, _ = [f.labels for f in history if f.update == "retrain"]
     acts = sum(f.label_changes.changed for f in history if f.label_changes)
-    assert GROWTH * sum(before) <= acts
+    assert MIN_RETRAIN_GROWTH * sum(before) <= acts
 
 
 def test_a_single_loud_round_or_several_louder_than_usual_raise_the_alarm() -> None:
-    assert drifted([None, 6.0]) > ALARM
-    assert drifted([2.5] * 4) > ALARM
-    assert drifted([0.9] * 100) == 0.0
-    assert drifted([3.0, 0.0, 3.0, 0.0]) < ALARM
+    assert accumulated_drift([None, 6.0]) > DRIFT_LIMIT
+    assert accumulated_drift([2.5] * 4) > DRIFT_LIMIT
+    assert accumulated_drift([0.9] * 100) == 0.0
+    assert accumulated_drift([3.0, 0.0, 3.0, 0.0]) < DRIFT_LIMIT
 
 
 def test_it_decides_by_what_is_told_alone() -> None:

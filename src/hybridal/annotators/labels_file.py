@@ -1,4 +1,4 @@
-"""An annotator made of a file: a person labels in it, and it is watched."""
+"""An annotator that watches a CSV file in which a person labels."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from hybridal.tasks.table import list_names
 
 
 class UnreadableError(UserError):
-    """The file is no table now; it may be in the middle of being saved."""
+    """The file is not a table now; it may be half saved."""
 
 
 def rows_of(path: Path) -> list[dict[str, str]] | None:
-    """The rows of a labels file, [] if there is no file yet; None if it changed while it was read.
+    """Return the rows of a labels file, [] if there is no file yet, None if it changed while it was read.
 
     Raises:
-        UnreadableError: If it is no table in a known encoding.
-        UserError: If it lacks one of the two columns.
+        UnreadableError: The file is not a table in a known encoding.
+        UserError: The file lacks one of the two columns.
     """
     try:
         before = path.read_bytes()
@@ -43,10 +43,10 @@ def rows_of(path: Path) -> list[dict[str, str]] | None:
 
 
 def check_labels_file(path: Path, classes: Sequence[str], ids: Collection[str]) -> None:
-    """Refuse, before a run begins, a file that cannot give it a label. The file need not exist yet.
+    """Check a labels file before a run begins; it need not exist yet.
 
     Raises:
-        UserError: If it cannot be read, lacks a column, or has labels of which none fits the task.
+        UserError: The file cannot be read, lacks a column, or has labels of which none fits the task.
     """
     if path.is_dir():
         raise UserError(
@@ -69,13 +69,13 @@ def check_labels_file(path: Path, classes: Sequence[str], ids: Collection[str]) 
 
 
 class LabelsFile:
-    """Reads labels from a CSV file with the columns `id` and `label`, and waits for those that it still lacks.
+    """Reads labels from a CSV file with the columns `id` and `label`, and waits until all requested ones are there.
 
-    As spreadsheets save it: with commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252.
+    The file may have any form in which spreadsheets save it: commas, semicolons or tabs; UTF-8, UTF-16 or Windows-1252.
 
-    What waits for a label is written to `to_label` (id, text, label), to be filled in there or copied from there; what
-    was filled in there before stays, below, so that a run that is resumed does not ask for it again. Both files are
-    read again whenever they change; a half-saved file or a misspelt class is mentioned and waited out.
+    The requested texts are written to `to_label` (id, text, label), to be filled in there or copied from there. Labels
+    from earlier rounds stay below them, so that a resumed run does not request them again. Both files are polled; a
+    half-saved file or a misspelt class is reported once, and the wait continues.
     """
 
     def __init__(
@@ -88,17 +88,17 @@ class LabelsFile:
     ) -> None:
         self._path, self._to_label, self._classes = path, to_label, classes
         self._observer, self._pause = observer or Observer(), pause
-        self._mentioned: set[str] = set()
+        self._reported: set[str] = set()
         self._given: dict[str, str] = {}
 
     def label(self, texts: Mapping[str, str]) -> Mapping[str, str]:
         labels, asked, before = self._labels(texts), False, list[str]()
         while len(labels) < len(texts):
             lost = self._unlisted(texts) if asked else []
-            if lost and lost == before:  # else it may be in the middle of being saved
-                self._mention(
+            if lost and lost == before:  # twice in a row, or the file may be half saved
+                self._report_once(
                     f"{self._to_label} was saved without {len(lost)} of the texts that wait for a label, such as id "
-                    f"'{lost[0]}'; they are listed again: open it anew, with the ids as text."
+                    f"'{lost[0]}'; they are listed again: open it again, with the ids as text."
                 )
                 asked, lost = False, []
             asked, before = asked or self._ask(texts), lost
@@ -109,12 +109,12 @@ class LabelsFile:
         return {id: labels[id] for id in texts}
 
     def _labels(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """What both files know of these texts; the user's own file has the last word."""
+        """The labels of these texts in both files; the user's own file takes precedence."""
         found: dict[str, str] = {}
         for path in (self._to_label, self._path):
             for id, label in self._read(path).items():
                 if id not in texts and label and label != self._given.get(id, label):
-                    self._mention(
+                    self._report_once(
                         f"{path}: id '{id}' is now '{label:.40}', but the run learns from its first label, "
                         f"'{self._given[id]}'; correct labels with an ActiveLearner or in the app."
                     )
@@ -123,32 +123,34 @@ class LabelsFile:
                         found[id] = label
                     else:
                         known = ", ".join(self._classes)
-                        self._mention(f"{path}: '{label:.40}' of id '{id}' is not a class; use one of {known}.")
+                        self._report_once(f"{path}: '{label:.40}' of id '{id}' is not a class; use one of {known}.")
         return found
 
     def _unlisted(self, texts: Mapping[str, str]) -> list[str]:
-        """What can be labelled in neither file: a spreadsheet that was opened before saves what it knew."""
+        """Texts that are in neither file; a spreadsheet that was open overwrites the file with its old rows."""
         rows = self._rows(self._to_label)
         there = texts.keys() if rows is None else {row["id"] for row in rows} | self._elsewhere()
         return [id for id in texts if id not in there]
 
     def _elsewhere(self) -> set[str]:
-        """What the user's own file has a label for."""
+        """Ids that have a label in the user's own file."""
         return {id for id, label in self._read(self._path).items() if label in self._classes}
 
     def _read(self, path: Path) -> dict[str, str]:
         return {row["id"]: (row["label"] or "").strip() for row in self._rows(path) or ()}
 
     def _rows(self, path: Path) -> list[dict[str, str]] | None:
-        """None where there is something that cannot be read."""
+        """The rows of a file, None if it cannot be read at the moment."""
         try:
             return rows_of(path)
         except (OSError, UnreadableError, csv.Error) as error:
-            self._mention(f"{path} cannot be read at the moment ({reason(error)}); waiting for it to be saved again.")
+            self._report_once(
+                f"{path} cannot be read at the moment ({reason(error)}); waiting for it to be saved again."
+            )
             return None
 
     def _ask(self, texts: Mapping[str, str]) -> bool:
-        """Lists what is to be labelled; not over a file that cannot be read, for it may hold labels."""
+        """Write the requested texts to `to_label`; not over a file that cannot be read, since it may hold labels."""
         rows = self._rows(self._to_label)
         if rows is None:
             return False
@@ -163,7 +165,7 @@ class LabelsFile:
         write_whole(self._to_label, table.getvalue())
         return True
 
-    def _mention(self, text: str) -> None:
-        if text not in self._mentioned:
-            self._mentioned.add(text)
+    def _report_once(self, text: str) -> None:
+        if text not in self._reported:
+            self._reported.add(text)
             self._observer.message(text)

@@ -1,4 +1,4 @@
-"""The annotator of a simulation: it knows the labels already."""
+"""The annotator of a simulation: it returns the labels that the task came with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybridal.tasks.task import Task
 
 
 class Oracle:
-    """Answers with the labels that the task came with, and asks somebody else for those that it lacks.
+    """Returns the labels that the task came with, and asks another annotator for the missing ones.
 
     >>> import numpy as np
     >>> from hybridal.tasks import Split, Task

@@ -1,4 +1,4 @@
-"""Auto: a new head for every batch, all labels again when they have grown, a new start when something speaks for it."""
+"""Auto: refit the head for every batch, fine-tune when the labels have grown, retrain when a trigger fires."""
 
 from __future__ import annotations
 
@@ -19,25 +19,29 @@ from hybridal.updates.finetune import FineTune
 from hybridal.updates.refit import Refit
 from hybridal.updates.retrain import Retrain
 
-# Between two retrainings this share of the labels at least is added, corrected or withdrawn. So all retrainings but the
-# last train together on at most 1 / GROWTH examples for each time that somebody labelled.
-GROWTH = 0.25
-# The encoder is trained on when the labels have grown by this share since it was last, for so many epochs.
-GROWN, EPOCHS = 0.6, 3
-# Page's test on the drift: what is noise in one round, and how much beyond it must add up.
-ALLOWED, ALARM = 1.0, 4.0
+# Retrain only after at least this share of the labels was added, corrected or withdrawn. So all retrainings but the
+# last train on at most 1 / MIN_RETRAIN_GROWTH examples per label in total.
+MIN_RETRAIN_GROWTH = 0.25
+# Fine-tune for this many epochs when the labels have grown by this share since the encoder was last trained.
+FINETUNE_GROWTH, EPOCHS = 0.6, 3
+# Page's test on the drift: the noise of one round, and the sum beyond it that triggers retraining.
+DRIFT_ALLOWANCE, DRIFT_LIMIT = 1.0, 4.0
 
 
 @dataclass(frozen=True)
 class Auto(Schedule):
-    """Fits the head to each batch at no cost; trains the encoder on when that is due, and anew when that is worth it.
+    """Refits the head for each batch at almost no cost, fine-tunes when labels have grown, retrains when triggered.
 
-    It is due when the labels have grown by more than half since the encoder was last trained, or those of classes that
-    had few, and in the last round: brief trainings on all labels, from the last weights. A new start is worth it when
-    the encoder has not been trained yet, when there are twice as many new labels as old ones, when more labels of new
-    classes come than were to be expected, when more labels were corrected or withdrawn than chance moves their counts
-    (√n), and when the model drifts away from what a frozen encoder makes of the same labels. No threshold has a unit,
-    so they hold for any encoder.
+    It fine-tunes briefly, on all labels from the last weights, when the labels (or those of classes that had few) have
+    grown by more than half since the encoder was last trained, and in the last round. It retrains when
+
+    - the encoder has not been trained yet,
+    - there are twice as many new labels as old ones,
+    - more labels of new classes came than expected,
+    - more labels were corrected or withdrawn than chance moves their counts (√n), or
+    - the model drifts away from a probe of the frozen encoder with the same labels.
+
+    All thresholds are dimensionless, so they hold for any encoder.
 
     >>> Auto().decide([]).reason
     'nothing has been learnt yet'
@@ -46,35 +50,36 @@ class Auto(Schedule):
     name: ClassVar[str] = "auto"
     title: ClassVar[str] = "Auto"
     spec: ClassVar[str] = "auto"
-    # Agreement is for the forecast: it looks at the same sample.
+    # Agreement serves the forecast, and uses the same sample.
     watches: ClassVar[tuple[Signal, ...]] = (Agreement(), Drift())
 
     def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
-        # Where a head cannot be refitted alone, a refit takes a few steps on some labels: that is no training of all.
-        learnt = [at for at, fact in enumerate(history) if fact.update != Refit.name]
-        if not learnt or not history[learnt[-1]].cost.steps:  # a retraining without a step is a probe
+        # A refit never counts as training: at most it takes a few steps on some labels, if the head cannot be refitted.
+        learnt = [at for at, record in enumerate(history) if record.update != Refit.name]
+        if not learnt or not history[learnt[-1]].cost.steps:  # a retraining without steps is a probe
             return Retrain(reason="nothing has been learnt yet")
         label_changes = label_changes or LabelChanges(known=history[-1].labels)
         if why := self._reason(history, label_changes):
             return Retrain(reason=why)
         trained = history[learnt[-1]]
-        since = [*(fact.label_changes for fact in history[learnt[-1] + 1 :] if fact.label_changes), label_changes]
+        since = [*(record.label_changes for record in history[learnt[-1] + 1 :] if record.label_changes), label_changes]
         if label_changes.last and (label_changes.labels != trained.labels or any(n.changed for n in since)):
             return FineTune(EPOCHS, reason="the last round")
-        if label_changes.labels >= (1 + GROWN) * trained.labels:
+        if label_changes.labels >= (1 + FINETUNE_GROWTH) * trained.labels:
             why = f"{label_changes.labels} labels, {trained.labels} when the encoder was last trained"
             return FineTune(EPOCHS, reason=why)
-        if trained.label_changes and grown(trained.label_changes.counts, label_changes.counts) >= 1 + GROWN:
+        growth = growth_by_class(trained.label_changes.counts, label_changes.counts) if trained.label_changes else 1.0
+        if growth >= 1 + FINETUNE_GROWTH:
             return FineTune(EPOCHS, reason="classes with few labels have more than when the encoder was last trained")
         return Refit()
 
     def _reason(self, history: Sequence[Round], label_changes: LabelChanges) -> str:
-        """Why to retrain now; "" where nothing speaks for it, or the last retraining is too near."""
-        last = max((at for at, fact in enumerate(history) if fact.update == Retrain.name), default=0)
-        # What happened while it was too early counts later.
-        since = [*(fact.label_changes for fact in history[last + 1 :] if fact.label_changes), label_changes]
+        """Why to retrain now; "" if no trigger fires, or too few labels changed since the last retraining."""
+        last = max((at for at, record in enumerate(history) if record.update == Retrain.name), default=0)
+        # All changes since then count, also those of rounds in which it was too early to retrain.
+        since = [*(record.label_changes for record in history[last + 1 :] if record.label_changes), label_changes]
         before = history[last].labels
-        if max(label_changes.labels - before, sum(n.changed for n in since)) < GROWTH * before:
+        if max(label_changes.labels - before, sum(n.changed for n in since)) < MIN_RETRAIN_GROWTH * before:
             return ""
         changed = sum(n.corrected + n.withdrawn for n in since)
         known = label_changes.known + label_changes.corrected
@@ -86,35 +91,38 @@ class Auto(Schedule):
         if changed > math.sqrt(label_changes.labels):
             return f"{changed} labels corrected or withdrawn"
         if label_changes.last:
-            return ""  # all labels are gone over again anyway
-        if (alarm := drifted([fact.changes.get(Drift.name) for fact in history[last + 1 :]])) > ALARM:
-            return f"drifted from the frozen encoder's answers ({alarm:.1f} times its noise)"
+            return ""  # the last round trains on all labels anyway
+        if (
+            drift := accumulated_drift([record.changes.get(Drift.name) for record in history[last + 1 :]])
+        ) > DRIFT_LIMIT:
+            return f"drifted from the frozen encoder's answers ({drift:.1f} times its noise)"
         return ""
 
 
-def grown(before: Sequence[int], now: Sequence[int]) -> float:
-    """How many times more labels there are of a class, by a mean in which a class counts the more the fewer it has.
+def growth_by_class(before: Sequence[int], now: Sequence[int]) -> float:
+    """The growth factor of the labels per class, by a mean that weights classes with few labels most.
 
-    It is the harmonic mean of the counts, one added to each: about what the labels grew by if all classes grew alike.
+    It is the ratio of the harmonic means of the counts, each plus one. If all classes grow alike, it is close to the
+    growth of the labels.
 
-    >>> grown([99, 99, 99], [199, 199, 199]), round(grown([100, 100, 0], [101, 101, 15]), 1)
+    >>> growth_by_class([99, 99, 99], [199, 199, 199]), round(growth_by_class([100, 100, 0], [101, 101, 15]), 1)
     (2.0, 12.4)
     """
     if not before or not now or not any((*before, *now)):
         return 1.0
     counts = np.zeros((2, max(len(before), len(now))))
     counts[0, : len(before)], counts[1, : len(now)] = before, now
-    was, is_now = (1 / (1 + counts[:, counts.any(axis=0)])).sum(axis=1)  # classes that nobody has seen say nothing
+    was, is_now = (1 / (1 + counts[:, counts.any(axis=0)])).sum(axis=1)  # without classes that never had a label
     return float(was / is_now)
 
 
-def drifted(changes: Sequence[float | None]) -> float:
-    """Page's cumulative sum: what of the changes was beyond the allowed and has not been made up for.
+def accumulated_drift(changes: Sequence[float | None]) -> float:
+    """Page's cumulative sum of the drift beyond the allowance; it never falls below 0.
 
-    >>> drifted([None, 2.5, 0.0, 4.0])
+    >>> accumulated_drift([None, 2.5, 0.0, 4.0])
     3.5
     """
     total = 0.0
     for change in changes:
-        total = max(0.0, total + (change or 0.0) - ALLOWED)
+        total = max(0.0, total + (change or 0.0) - DRIFT_ALLOWANCE)
     return total

@@ -1,6 +1,6 @@
-"""Checks that any component of a role must pass, ours and other packages' alike.
+"""Checks that every component of a role must pass, built-in or from another package.
 
-In a test of your own package:
+In a test of your package:
 
 >>> from hybridal.testing import check_signal
 >>> from hybridal.signals.loss import Loss

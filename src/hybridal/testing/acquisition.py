@@ -1,4 +1,4 @@
-"""What every acquisition must keep to."""
+"""The checks for acquisition functions."""
 
 from __future__ import annotations
 
@@ -12,19 +12,26 @@ from hybridal.testing.common import check_configuration, ensure, globals_untouch
 from hybridal.testing.fakes import FakeCandidates
 
 CANDIDATES = 20_000
-MEMORY = 64 * 2**20  # their 20 × 64 gradients would take 98 MiB multiplied out, their distances 1.5 GiB
+MAX_BYTES = 64 * 2**20  # all gradients, 20 × 64 numbers each, would take 98 MiB, all distances 1.5 GiB
 
 
 def check_acquisition(make: Callable[[], Acquisition]) -> None:
-    """Runs an acquisition through all checks; `make` builds it anew each time.
+    """Check an acquisition function: valid ids, determinism, independence of order, bounded memory.
 
-    >>> from hybridal.acquisition.entropy import Entropy
-    >>> check_acquisition(Entropy)
+    Args:
+        make: The class, or a function that creates the acquisition.
+
+    Raises:
+        AssertionError: A check failed.
+
+    Example:
+        >>> from hybridal.acquisition.entropy import Entropy
+        >>> check_acquisition(Entropy)
     """
     name = check_configuration(make, "select").name
     with globals_untouched(name):
         for candidates in (FakeCandidates.random(1), FakeCandidates.random(2, ties=True)):
-            _check_repeat(make, candidates)  # first, while nothing can have been changed yet
+            _check_repeat(make, candidates)  # first, before the acquisition can have changed anything
             for n in (0, 1, 12, len(candidates.ids), len(candidates.ids) + 5):
                 _check_selection(name, candidates, n, _select(make, candidates, n))
             _check_order(make, candidates)
@@ -67,7 +74,7 @@ def _check_repeat(make: Callable[[], Acquisition], candidates: FakeCandidates) -
 
 
 def _check_order(make: Callable[[], Acquisition], candidates: FakeCandidates) -> None:
-    """What the generator does not decide, the ids must: never where a candidate stands."""
+    """Without randomness, the choice must depend on ids and scores, not on the order of the candidates."""
     chances = {_select(make, candidates, 12, seed) for seed in (7, 8, 9)}
     if len(chances) > 1:
         return
@@ -81,6 +88,7 @@ def _check_memory(make: Callable[[], Acquisition]) -> None:
     own = sum(array.nbytes for array in many.arrays())
     peak = peak_bytes(lambda: _select(make, many, 8)) - many.sampled_probabilities(10).nbytes
     ensure(
-        peak < MEMORY,
-        f"{make().name}: takes {peak >> 20} MiB beside {own >> 20} of {CANDIDATES:,} candidates, over {MEMORY >> 20}",
+        peak < MAX_BYTES,
+        f"{make().name}: must take at most {MAX_BYTES >> 20} MiB for {CANDIDATES:,} candidates in addition to their "
+        f"{own >> 20} MiB, not {peak >> 20}",
     )

@@ -1,4 +1,4 @@
-"""What every component must keep to, whatever its role."""
+"""The checks for components of all roles."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import numpy as np
 
 
 def ensure(condition: bool, message: str) -> None:
-    """Like `assert`, but not to be switched off."""
+    """Like `assert`, but also under `python -O`."""
     if not condition:
         raise AssertionError(message)
 
 
 def check_configuration(make: Callable[[], Any], *methods: str) -> Any:
-    """It has a name and these methods, two with the same configuration are equal, and it can travel to another process.
+    """Check that a component has a name and these methods, compares by its configuration, and can be pickled.
 
     Args:
-        make: The component's class, or a function that makes one.
-        methods: What its role asks for.
+        make: The component's class, or a function that creates the component.
+        methods: The methods that its role requires.
 
     Returns:
         A component.
 
     Raises:
-        AssertionError: One of these does not hold.
+        AssertionError: A check failed.
     """
     ensure(callable(make), f"{make!r:.60} cannot be called; give the class, or a function that makes a component")
     component = make()
@@ -44,7 +44,7 @@ def check_configuration(make: Callable[[], Any], *methods: str) -> Any:
 
 @contextmanager
 def globals_untouched(name: str) -> Iterator[None]:
-    """Fails if the block drew from (or seeded) a generator that belongs to the whole process."""
+    """Fail if the block draws from (or seeds) a global random generator."""
     import torch
 
     def states() -> tuple[Any, bytes, bytes]:
@@ -58,7 +58,7 @@ def globals_untouched(name: str) -> Iterator[None]:
 
 
 def peak_bytes(action: Callable[[], object]) -> int:
-    """How much more Python and numpy held, at the worst moment of the action, than before it.
+    """The peak memory of Python and numpy during the action, minus the memory before it.
 
     >>> peak_bytes(lambda: np.zeros(10**6)) // 10**6
     8

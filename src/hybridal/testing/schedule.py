@@ -1,4 +1,4 @@
-"""What every schedule must keep to."""
+"""The checks for schedules."""
 
 from __future__ import annotations
 
@@ -21,10 +21,19 @@ ROUNDS = 12
 
 
 def fake_history(signals: tuple[Signal, ...], seed: int, rounds: int = ROUNDS) -> list[Round]:
-    """Rounds whose signals calm down: each change about its ε, larger before and smaller after.
+    """Create rounds whose signals stabilise: changes above ε in the first half, below ε in the second.
 
-    >>> [fact.update_sequence for fact in fake_history((), seed=1, rounds=3)]
-    ['R', 'RR', 'RRR']
+    Args:
+        signals: The signals whose changes are recorded.
+        seed: The seed of the changes and metrics.
+        rounds: How many rounds to create.
+
+    Returns:
+        The records, oldest first.
+
+    Example:
+        >>> [record.update_sequence for record in fake_history((), seed=1, rounds=3)]
+        ['R', 'RR', 'RRR']
     """
     rng = np.random.default_rng(seed)
     history = []
@@ -44,10 +53,17 @@ def fake_history(signals: tuple[Signal, ...], seed: int, rounds: int = ROUNDS) -
 
 
 def check_schedule(make: Callable[[], Schedule]) -> None:
-    """Runs a schedule through all checks; `make` builds it anew each time.
+    """Check a schedule: a valid spec, decisions that depend on the history alone, a t* that stays.
 
-    >>> from hybridal.schedules.fixed import FixedSwitch
-    >>> check_schedule(lambda: FixedSwitch(3))
+    Args:
+        make: The class, or a function that creates the schedule.
+
+    Raises:
+        AssertionError: A check failed.
+
+    Example:
+        >>> from hybridal.schedules.fixed import FixedSwitch
+        >>> check_schedule(lambda: FixedSwitch(3))
     """
     from hybridal.schedules import SCHEDULES, make_schedule
 
@@ -74,16 +90,15 @@ def _check_decision(schedule: Schedule, other: Schedule, history: list[Round]) -
     whole = bool(getattr(update, "spec", None) and getattr(update, "letter", None))
     ensure(whole, f"{name}: must decide for an update with a spec and a letter, not {update!r:.60}")
     ensure(history == before, f"{name}: must not change the history")
-    # A schedule that remembers would decide otherwise after a resume, and one that looks at
-    # the clock otherwise on another machine.
-    for who, facts in {
-        "asked again": history,
+    # A schedule with memory would decide differently after a resume, one that uses times on another machine.
+    for case, records in {
+        "called again": history,
         "given a tuple": tuple(history),
-        "given the facts of a file": [Round.from_json(json.loads(json.dumps(fact.to_json()))) for fact in history],
-        "on a slower machine": [replace(fact, seconds={"train": 1e6}) for fact in history],
+        "given records from a file": [Round.from_json(json.loads(json.dumps(record.to_json()))) for record in history],
+        "on a slower machine": [replace(record, seconds={"train": 1e6}) for record in history],
     }.items():
         for one in (schedule, other):
-            ensure(one.decide(facts).spec == update.spec, f"{name}: must decide the same when {who}")
+            ensure(one.decide(records).spec == update.spec, f"{name}: must decide the same when {case}")
 
 
 def _check_switch(schedule: Schedule, history: list[Round]) -> None:

@@ -1,4 +1,4 @@
-"""What every signal must keep to."""
+"""The checks for signals."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ from hybridal.testing.common import check_configuration, ensure, globals_untouch
 from hybridal.testing.fakes import FakeModel
 
 TEXTS = 20_000
-MEMORY = 96 * 2**20  # for 20,000 texts of 64 features, 5 MB; their products alone would take 1.6 GB
+MAX_BYTES = 96 * 2**20  # 20,000 texts of 64 features take 5 MB; an (N, N) product would take 1.6 GB
 
 
 def check_signal(make: Callable[[], Signal]) -> None:
-    """Runs a signal through all checks; `make` builds it anew each time.
+    """Check a signal: valid snapshots and changes, purity, no shared memory, bounded memory.
 
-    >>> from hybridal.signals.accuracy import Accuracy
-    >>> check_signal(Accuracy)
+    Args:
+        make: The class, or a function that creates the signal.
+
+    Raises:
+        AssertionError: A check failed.
+
+    Example:
+        >>> from hybridal.signals.loss import Loss
+        >>> check_signal(Loss)
     """
     signal = check_configuration(make, "snapshot", "change")
     number = isinstance(signal.epsilon, int | float) and not isinstance(signal.epsilon, bool)
@@ -38,7 +45,7 @@ def check_signal(make: Callable[[], Signal]) -> None:
 
 
 def _model(signal: Signal, seed: int, texts: int = 60, width: int = 8) -> FakeModel:
-    """A signal that says it needs no features gets none."""
+    """A model that has features only if the signal needs them."""
     return FakeModel.random(seed, texts=texts, width=width, features=signal.needs_features)
 
 
@@ -87,7 +94,7 @@ def _check_growth(signal: Signal, before: Snapshot) -> None:
 def _check_memory(signal: Signal) -> None:
     before, now = (_model(signal, seed, texts=TEXTS, width=64) for seed in (1, 2))
     peak = peak_bytes(lambda: signal.change(signal.snapshot(before), signal.snapshot(now)))
-    ensure(peak < MEMORY, f"{signal.name}: takes {peak >> 20} MiB for {TEXTS:,} texts, more than {MEMORY >> 20}")
+    ensure(peak < MAX_BYTES, f"{signal.name}: takes {peak >> 20} MiB for {TEXTS:,} texts, more than {MAX_BYTES >> 20}")
 
 
 def _equal(one: Snapshot, other: Snapshot) -> bool:

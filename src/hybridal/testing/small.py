@@ -1,4 +1,4 @@
-"""Small things to try the engine on: also for the tests of other packages."""
+"""A small task and file for tests, also for those of other packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMMON = ["the", "a", "of", "in", "and", "to", "is", "on", "with", "for", "it",
 
 
 def toy_task(train: int = 120, validation: int = 40, test: int = 30, classes: int = 2, seed: int = 0) -> Task:
-    """Texts of known words: a class is easy to learn, and everything is made here.
+    """Create a task of random texts whose words tell their class, so that it is easy to learn.
 
     >>> task = toy_task()
     >>> task.classes, len(task.train), task.answers(task.train.ids[:1])
@@ -37,7 +37,7 @@ def toy_task(train: int = 120, validation: int = 40, test: int = 30, classes: in
 
 
 def toy_file(folder: Path, rows: int = 90) -> Path:
-    """The toy task's texts as a CSV file with the columns `body` and `kind`.
+    """Write the toy task's texts to a CSV file with the columns `body` and `kind`.
 
     >>> import tempfile
     >>> toy_file(Path(tempfile.mkdtemp())).read_text().splitlines()[0]
