@@ -7,7 +7,15 @@ import pytest
 
 from hybridal.core.rounds import Cost, Metrics, Round
 from hybridal.errors import UserError
-from hybridal.measures.advice import ALL_LABELLED, DISAGREEMENT, advice, advise, observations, texts_left, used_up
+from hybridal.measures.advice import (
+    ALL_LABELLED,
+    DISAGREEMENT_SIGNAL,
+    advice,
+    advise,
+    observations,
+    texts_left,
+    used_up,
+)
 from hybridal.measures.forecast import Forecast, Interval, Observation
 from hybridal.signals.agreement import Agreement
 
@@ -75,15 +83,15 @@ def test_it_never_stops_before_200_labels(monkeypatch: pytest.MonkeyPatch) -> No
         (
             (0.03, -0.021, 0.153),
             "The next 100 labels may add -2.1 to 15.3 points of macro-F1: too few validation labels to tell; "
-            "go on labelling.",
+            "keep labelling.",
         ),
         (
             (0.03, 0.001, 0.153),
-            "The next 100 labels are expected to add 3.0 points of macro-F1 (0.1 to 15.3); go on labelling.",
+            "The next 100 labels are expected to add 3.0 points of macro-F1 (0.1 to 15.3); keep labelling.",
         ),
         (
             (0.03, -0.021, 0.09),
-            "The next 100 labels are expected to add 3.0 points of macro-F1 (-2.1 to 9.0); go on labelling.",
+            "The next 100 labels are expected to add 3.0 points of macro-F1 (-2.1 to 9.0); keep labelling.",
         ),
     ],
 )
@@ -122,15 +130,15 @@ def test_one_text_is_left() -> None:
 def test_a_model_that_moves_goes_on() -> None:
     found = advice(calm(6, share=0.1), classes=2)
     assert not found.stop
-    assert found.sentence.endswith("go on labelling.")
+    assert found.sentence.endswith("keep labelling.")
 
 
 def test_a_model_of_few_labels_goes_on_however_calm() -> None:
     # It may know one class only, and agree with itself for that reason.
     found = advice(calm(4, first=60, share=0.0, right=46), classes=2)
     assert not found.stop
-    assert found.sentence.endswith("go on until 200 at least.")
-    assert advice(calm(6), classes=150).sentence.endswith(("go on until 750 at least.", "go on labelling."))
+    assert found.sentence.endswith("label at least 200 texts.")
+    assert advice(calm(6), classes=150).sentence.endswith(("label at least 750 texts.", "keep labelling."))
 
 
 def test_without_validation_disagreement_decides() -> None:
@@ -143,7 +151,7 @@ def test_where_nothing_is_known_labelling_goes_on(seen: list[Observation]) -> No
     found = advice(seen, classes=2)
     assert not found.stop
     assert found.forecast is None
-    assert "go on labelling" in found.sentence
+    assert "keep labelling" in found.sentence
 
 
 @pytest.mark.parametrize("bad", [{"ahead": 0}, {"patience": 0}, {"tolerance": 0.0}])
@@ -178,7 +186,7 @@ def guessing(labels: int, texts: int = 20) -> Round:
     return Round(1, "retrain", "R", labels, Cost(), 1, None, measured, None, {"agreement": 0.0}, (), ())
 
 
-@pytest.mark.parametrize(("labels", "hint"), [(90, "Go on labelling."), (500, "or try another backbone.")])
+@pytest.mark.parametrize(("labels", "hint"), [(90, "Keep labelling."), (500, "or try another backbone.")])
 def test_a_model_that_guesses_gets_no_forecast(labels: int, hint: str) -> None:
     # All its rounds agree perfectly: without the comparison with guessing, that would be praised as settled.
     found = advise([guessing(labels - 64), guessing(labels - 32), guessing(labels)], 2)
@@ -191,7 +199,7 @@ def test_a_model_that_guesses_gets_no_forecast(labels: int, hint: str) -> None:
 def test_few_validation_texts_do_not_make_a_model_useless() -> None:
     sentence = advise([guessing(500, texts=6)], 2).sentence
     assert sentence.startswith("The model is not shown to be better than guessing: it is right on 3 of 6")
-    assert sentence.endswith("Go on labelling.")
+    assert sentence.endswith("Keep labelling.")
 
 
 def test_where_no_text_is_left_the_advice_is_to_stop_for_that_reason() -> None:
@@ -221,4 +229,4 @@ def test_advice_is_shown_as_its_sentence() -> None:
 
 
 def test_it_reads_the_signal_of_disagreement() -> None:
-    assert Agreement.name == DISAGREEMENT
+    assert Agreement.name == DISAGREEMENT_SIGNAL

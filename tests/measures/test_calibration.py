@@ -168,7 +168,7 @@ def test_many_labels_decide_the_shrunk_temperature_and_none_leave_it_where_it_wa
     fitted = calibration.temperature(logits, labels)
     assert calibration.shrunk_temperature(logits, labels) == pytest.approx(fitted, rel=0.01)
     assert calibration.shrunk_temperature(logits[:0], labels[:0]) == pytest.approx(
-        math.exp(calibration.USUAL), rel=1e-4
+        math.exp(calibration.PRIOR_MEAN), rel=1e-4
     )
     assert calibration.shrunk_temperature(logits[:0], labels[:0], trained=False) == pytest.approx(1.0, abs=1e-4)
 
@@ -178,7 +178,7 @@ def test_it_lies_between_what_the_labels_say_and_what_was_known_before(n: int, s
     logits, labels = sure_and_wrong(n, seed)
     fitted = math.log(calibration.temperature(logits, labels))
     shrunk = math.log(calibration.shrunk_temperature(logits, labels))
-    low, high = sorted((fitted, calibration.USUAL))
+    low, high = sorted((fitted, calibration.PRIOR_MEAN))
     # Where 1 is as good as any, `temperature` says 1; this one may go beyond it.
     assert min(low, 0.0) - 1e-3 <= shrunk <= max(high, 0.0) + 1e-3 or fitted == 0.0
 

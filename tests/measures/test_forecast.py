@@ -122,7 +122,7 @@ def test_the_pace_is_found_whatever_the_steps(pace: float) -> None:
     shares = [pace * math.log(b / a) for a, b in itertools.pairwise(labels)]
     seen = [Observation(50), *(Observation(m, disagreement=d) for m, d in zip(labels[1:], shares, strict=True))]
     found, floor, _ = module._pace(seen)
-    assert found - module.LEAST_PACE == pytest.approx(pace)
+    assert found - module.MIN_PACE == pytest.approx(pace)
     assert floor == pytest.approx(0, abs=1e-12)
 
 
@@ -306,7 +306,7 @@ def test_what_cannot_be_observed_is_refused(bad: dict[str, Any], sentence: str) 
     [
         ([], 100, 2, 0.9, "at least one round"),
         ([Observation(50, 1, 2), Observation(50, 1, 2)], 100, 2, 0.9, "rounds in order"),
-        ([Observation(50, 1, 2)], 49, 2, 0.9, "at least the 50 labels of now, not 49"),
+        ([Observation(50, 1, 2)], 49, 2, 0.9, "at least the current 50 labels, not 49"),
         ([Observation(50, 1, 2)], 60, 1, 0.9, "two classes, not 1"),
         ([Observation(50, 1, 2)], 60, 2, 1.0, "between 0 and 1, not 1.0"),
     ],

@@ -159,7 +159,7 @@ def test_a_model_that_guesses_is_called_so_once() -> None:
     history = [replace(fact, validation=guess, test=None) for fact in with_reasons({1: "nothing has been learnt yet"})]
     text = " ".join(story(history, make_schedule("auto"), 10, advice=outlook(history, ABOUT)))
     assert text.count("The model is no better than guessing: it is right on 400 of 800 validation texts") == 1
-    assert text.endswith("is right on 400. Go on labelling.")
+    assert text.endswith("is right on 400. Keep labelling.")
 
 
 def test_a_run_that_had_its_last_round_is_at_its_end_whatever_is_advised_now() -> None:

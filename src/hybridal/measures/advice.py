@@ -1,4 +1,4 @@
-"""Whether more labels are worth their while: a rule on the forecast."""
+"""Advice on whether to stop labelling: a rule on the forecast."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from dataclasses import dataclass, field, replace
 
 from hybridal.core.rounds import Round
 from hybridal.errors import UserError
-from hybridal.measures.certainty import LEAST_TEXTS
+from hybridal.measures.certainty import MIN_TEXTS
 from hybridal.measures.forecast import Forecast, Interval, Observation, forecast
 from hybridal.measures.guessing import guessing_in_words
 
-LEAST_LABELS, LEAST_PER_CLASS = 200, 5
-DISAGREEMENT = "agreement"  # the signal that counts changed predictions on unlabelled texts
-UNCLEAR = 0.1  # an interval from no gain to this much tells nothing
+MIN_LABELS, MIN_PER_CLASS = 200, 5  # no advice to stop before
+DISAGREEMENT_SIGNAL = "agreement"  # the share of changed predictions on unlabelled texts
+UNCLEAR_GAIN = 0.1  # an interval from no gain to this much is too wide for advice
 
 
 @dataclass(frozen=True)
 class Advice:
-    """`forecast` is that of the next labels, None where nothing is known; `sentence` says it in words."""
+    """Whether to stop labelling.
+
+    Attributes:
+        stop: Whether more labels would hardly help.
+        forecast: The forecast after the next labels; None if there is none yet.
+        sentence: The advice for people.
+    """
 
     stop: bool
     forecast: Forecast | None = field(repr=False)
@@ -36,11 +42,19 @@ def advice(
     patience: int = 3,
     left: int | None = None,
 ) -> Advice:
-    """Stop when the next labels were expected to add less than the tolerance in macro-F1, in so many rounds in a row.
+    """Advise to stop when the expected gain in macro-F1 was below the tolerance in `patience` rounds in a row.
 
-    Never before 200 labels and five per class: a model that knows one class only agrees with itself perfectly. Nor
-    where the interval reaches from no gain to ten points, as with rare classes that validation hardly has texts of.
-    Where fewer texts are `left`, it looks ahead to those.
+    It never advises to stop before 200 labels and five per class, because a model that knows one class only agrees with
+    itself perfectly, nor if the interval reaches from no gain to ten points, as with rare classes of which validation
+    has hardly any text.
+
+    Args:
+        seen: What the rounds so far showed.
+        classes: How many classes the task has.
+        ahead: How many labels to look ahead.
+        tolerance: The gain below which labels are not worth it.
+        patience: How many rounds in a row the gain must be below it.
+        left: How many texts have no label yet, if known; if they are fewer, look ahead to those.
 
     >>> calm = [Observation(m, 44, 50, 0.88, 0.01) for m in range(500, 700, 32)]
     >>> advice(calm, classes=2).sentence
@@ -48,36 +62,39 @@ def advice(
     >>> advice(calm[:2], classes=2).stop
     False
     """
-    which, ahead = ("next", ahead) if left is None or left >= ahead else ("last", left)
+    ordinal, ahead = ("next", ahead) if left is None or left >= ahead else ("last", left)
     if ahead < 1 or patience < 1 or tolerance <= 0:
         raise UserError(
             "Advice needs labels to look ahead to, a tolerance above 0 and a patience of at least one round."
         )
-    told: list[Forecast | None] = []
+    forecasts: list[Forecast | None] = []
     if classes > 1:
-        told = [forecast(seen[: i + 1], seen[i].labels + ahead, classes) for i in range(len(seen))[-patience:]]
-    if not told or (last := told[-1]) is None:
+        forecasts = [forecast(seen[: i + 1], seen[i].labels + ahead, classes) for i in range(len(seen))[-patience:]]
+    if not forecasts or (last := forecasts[-1]) is None:
         return Advice(
-            False, None, "There is neither validation nor a second model to compare with yet; go on labelling."
+            False, None, "There is neither validation nor a second model to compare with yet; keep labelling."
         )
-    which_labels = f"The {which} label" if ahead == 1 else f"The {which} {ahead} labels"
-    if last.f1_gain.low <= 0 and last.f1_gain.high >= UNCLEAR:
+    labels = f"The {ordinal} label" if ahead == 1 else f"The {ordinal} {ahead} labels"
+    if last.f1_gain.low <= 0 and last.f1_gain.high >= UNCLEAR_GAIN:
         low, high = (round(100 * bound, 1) + 0.0 for bound in (last.f1_gain.low, last.f1_gain.high))
-        unclear = f"{which_labels} may add {low} to {high} points of macro-F1: too few validation labels to tell"
-        return Advice(False, last, f"{unclear}; go on labelling.")
-    calm = len(told) == patience and all(each is not None and each.f1_gain.expected < tolerance for each in told)
-    least = _least_labels(classes)
-    enough = seen[-1].labels >= least
-    end = "you can stop" if calm and enough else f"go on until {least} at least" if calm else "go on labelling"
+        unclear = f"{labels} may add {low} to {high} points of macro-F1: too few validation labels to tell"
+        return Advice(False, last, f"{unclear}; keep labelling.")
+    stable = len(forecasts) == patience and all(
+        each is not None and each.f1_gain.expected < tolerance for each in forecasts
+    )
+    min_labels = _min_labels(classes)
+    stop = stable and seen[-1].labels >= min_labels
+    end = "you can stop" if stop else f"label at least {min_labels} texts" if stable else "keep labelling"
     verb = "is" if ahead == 1 else "are"
-    return Advice(calm and enough, last, f"{which_labels} {verb} expected to add {in_points(last.f1_gain)}; {end}.")
+    return Advice(stop, last, f"{labels} {verb} expected to add {in_points(last.f1_gain)}; {end}.")
 
 
 def advise(history: Sequence[Round], classes: int, left: int | None = None) -> Advice:
-    """Advice on more labels, the same for library, command line, report and app.
+    """Return the advice on more labels, the same for library, command line, report and app.
 
-    The rounds tell most with the signal `agreement` watched. While the model is not shown to be better than guessing on
-    validation, there is no forecast: a model that always gives the same answer agrees with itself perfectly.
+    It is most reliable if the signal `agreement` was watched. As long as the model is not shown to be better than
+    guessing on validation, there is no forecast: a model that always gives the same answer agrees with itself
+    perfectly.
 
     Args:
         history: The rounds so far.
@@ -85,20 +102,20 @@ def advise(history: Sequence[Round], classes: int, left: int | None = None) -> A
         left: How many texts have no label yet; None if that is not known.
 
     Returns:
-        The advice, with its sentence; where no text is left, that is its reason to stop.
+        The advice; if no text is left, it is to stop.
     """
     if history and left == 0:
         return ALL_LABELLED
     measured = history[-1].validation if history else None
     if measured is not None and (guessing := guessing_in_words(measured, "validation")):
-        learnt_little = history[-1].labels >= _least_labels(classes) and measured.n >= LEAST_TEXTS
-        hint = "Check its labels, or try another backbone." if learnt_little else "Go on labelling."
+        learnt_little = history[-1].labels >= _min_labels(classes) and measured.n >= MIN_TEXTS
+        hint = "Check its labels, or try another backbone." if learnt_little else "Keep labelling."
         return Advice(False, None, f"{guessing} {hint}")
     return advice(observations(history), classes, left=left)
 
 
 def texts_left(history: Sequence[Round], texts: int, shares: bool) -> int:
-    """How many texts of the pool have no label after these rounds.
+    """Return how many texts of the pool have no label after these rounds.
 
     Args:
         history: The rounds so far.
@@ -111,29 +128,29 @@ def texts_left(history: Sequence[Round], texts: int, shares: bool) -> int:
     return max(0, texts - history[-1].labels - (measured.n if measured else 0))
 
 
-def _least_labels(classes: int) -> int:
-    return max(LEAST_LABELS, LEAST_PER_CLASS * classes)
+def _min_labels(classes: int) -> int:
+    return max(MIN_LABELS, MIN_PER_CLASS * classes)
 
 
 def used_up(history: Sequence[Round], late_class: int | None = None) -> bool:
-    """Whether a run found no text to choose after its last round; where a class comes late, its texts may follow."""
+    """Whether no text was left after the last round; before the round of a late class, its texts may still follow."""
     if not history or (late_class is not None and history[-1].round < late_class):
         return False
     return not history[-1].acquired and not history[-1].held
 
 
 def observations(history: Sequence[Round]) -> list[Observation]:
-    """What rounds showed, in order; of rounds between which no label came, the last.
+    """Return one observation per round, oldest first; rounds without new labels are merged with the one before.
 
-    Cross-fitted probes are left out: labels that a model chose are harder than the texts it is for.
+    The metrics of cross-fitted probes are not used: texts that a model chose are harder than those it will be used on.
     """
     seen: list[Observation] = []
-    for fact in history:
-        now = Observation(fact.labels, disagreement=fact.changes.get(DISAGREEMENT))
-        if (measured := fact.validation) is not None:
+    for record in history:
+        now = Observation(record.labels, disagreement=record.changes.get(DISAGREEMENT_SIGNAL))
+        if (measured := record.validation) is not None:
             now = replace(now, right=measured.right, n=measured.n, f1=measured.f1, support=measured.support)
         while seen and seen[-1].labels >= now.labels:
-            # What the labels before moved is not undone by a round that adds none.
+            # Keep the larger disagreement: a round without new labels does not undo the changes of the one before.
             moved = [each.disagreement for each in (seen.pop(), now) if each.disagreement is not None]
             now = replace(now, disagreement=max(moved, default=None))
         seen.append(now if seen else replace(now, disagreement=None))
@@ -141,7 +158,7 @@ def observations(history: Sequence[Round]) -> list[Observation]:
 
 
 def in_points(gain: Interval) -> str:
-    """A gain for people, in points of a hundred.
+    """Describe a gain in percentage points.
 
     >>> in_points(Interval(0.0041, -0.0001, 0.011))
     '0.4 points of macro-F1 (0.0 to 1.1)'

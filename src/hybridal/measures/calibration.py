@@ -1,4 +1,4 @@
-"""How far the probabilities of a classifier can be believed, and the temperature that mends them."""
+"""The calibration of a classifier's probabilities, and temperature scaling."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from hybridal.core.outputs import Floats, Ints
 from hybridal.errors import UserError
 
-COLDEST, HOTTEST = 0.05, 20.0
-# Where the logarithm of a temperature lies by experience, how far from there, and how far from the round before. A
-# model that was trained on few labels is too sure of itself: of 117 on nine tasks, most lay between 0.1 and 1.3.
-USUAL, AROUND_USUAL, AROUND_LAST = 0.4, 0.5, 0.5
+MIN_TEMPERATURE, MAX_TEMPERATURE = 0.05, 20.0
+# The prior of a log temperature: its mean and standard deviation, and the standard deviation around the last round's.
+# Models trained on few labels are overconfident: most of 117 log temperatures on nine tasks were between 0.1 and 1.3.
+PRIOR_MEAN, PRIOR_SPREAD, ROUND_SPREAD = 0.4, 0.5, 0.5
 BINS = 15
 
 
 def paired(rows: Floats, labels: Ints) -> None:
-    """Refuses examples that nothing can be measured on: none at all, unpaired, or with a label that is no class."""
+    """Raise UserError unless there is at least one row, and a valid class number for each row."""
     if len(labels) == 0:
         raise UserError("There are no labelled examples to measure on; give the split at least one.")
     if rows.ndim != 2 or len(rows) != len(labels):
@@ -37,7 +37,7 @@ def log_softmax(logits: Floats, temperature: float = 1.0) -> NDArray[np.float64]
     """
     if not 0 < temperature < math.inf:
         raise UserError(f"A temperature must be a positive number, not {temperature}.")
-    # The maximum goes first: what is left is at most 0, and no exponential overflows.
+    # Subtract the maximum, so that no exponential overflows.
     shifted = (logits - logits.max(axis=1, keepdims=True)).astype(np.float64) / temperature
     normalised: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return normalised
@@ -64,25 +64,24 @@ def nll(logits: Floats, labels: Ints, temperature: float = 1.0) -> float:
 
 
 def temperature(logits: Floats, labels: Ints) -> float:
-    """The temperature that makes these labels likeliest, from 0.05 to 20.
+    """Fit the temperature by maximum likelihood, between 0.05 and 20; 1 if no temperature is better than 1.
 
-    The bounds keep it finite where the best is none: validation without a mistake asks for 0, one
-    whose every answer is wrong for infinity. Where no temperature beats 1, the answer is 1.
+    The bounds are reached if validation has no mistake (the optimum is 0) or only mistakes (the optimum is infinite).
 
     >>> logits = np.array([[0.0, 4.0]] * 4)  # sure of class 1 by 4 nats, and right three times in four
     >>> round(temperature(logits, np.array([1, 1, 1, 0])), 3)  # 4 / log 3
     3.641
     """
     _fittable(logits, labels)
-    fitted = _valley(lambda log_t: nll(logits, labels, math.exp(log_t)))
+    fitted = _minimise(lambda log_t: nll(logits, labels, math.exp(log_t)))
     return fitted if nll(logits, labels, fitted) < nll(logits, labels) else 1.0
 
 
 def shrunk_temperature(logits: Floats, labels: Ints, last: float | None = None, trained: bool = True) -> float:
-    """The likeliest temperature by these labels and by what was known before: few labels move it little.
+    """Fit the temperature with a prior (MAP), so that few labels move it little.
 
-    Beforehand it lies around 1.5, or around 1 for a probe, whose penalty was chosen for its probabilities; and around
-    the last round's where there was one.
+    The prior is around 1.5, or around 1 for a probe, whose penalty was chosen by its likelihood; and also around the
+    last round's temperature if there was one.
 
     >>> logits, labels = np.array([[0.0, 4.0]] * 4), np.array([1, 1, 1, 0])
     >>> round(shrunk_temperature(logits, labels), 3), round(shrunk_temperature(logits[:0], labels[:0], last=1.5), 3)
@@ -92,35 +91,38 @@ def shrunk_temperature(logits: Floats, labels: Ints, last: float | None = None, 
         _fittable(logits, labels)
 
     def cost(log_t: float) -> float:
-        beforehand = ((log_t - (USUAL if trained else 0.0)) / AROUND_USUAL) ** 2 / 2
+        prior = ((log_t - (PRIOR_MEAN if trained else 0.0)) / PRIOR_SPREAD) ** 2 / 2
         if last is not None:
-            beforehand += ((log_t - math.log(last)) / AROUND_LAST) ** 2 / 2
-        return beforehand + (len(labels) * nll(logits, labels, math.exp(log_t)) if len(labels) else 0.0)
+            prior += ((log_t - math.log(last)) / ROUND_SPREAD) ** 2 / 2
+        return prior + (len(labels) * nll(logits, labels, math.exp(log_t)) if len(labels) else 0.0)
 
-    return _valley(cost)
+    return _minimise(cost)
 
 
 def _fittable(logits: Floats, labels: Ints) -> None:
     paired(logits, labels)
     if not np.isfinite(logits).all():
         raise UserError(
-            "The logits are not finite, so no temperature fits them; training has diverged: lower its rate."
+            "The logits are not finite, so no temperature fits them; training has diverged: lower the learning rate."
         )
 
 
-def _valley(cost: Callable[[float], float]) -> float:
-    """The temperature of the least cost, a function of its logarithm."""
+def _minimise(cost: Callable[[float], float]) -> float:
+    """The temperature with the lowest cost; `cost` takes its logarithm."""
     from scipy.optimize import minimize_scalar
 
-    # In 1/T the loss is convex, so in log T it has one valley, and 0.05 lies as far from 1 as 20.
-    bounds = (math.log(COLDEST), math.log(HOTTEST))
+    # The loss is convex in 1/T, so it has one minimum in log T, where 0.05 is as far from 1 as 20.
+    bounds = (math.log(MIN_TEMPERATURE), math.log(MAX_TEMPERATURE))
     found = minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-7})
     return math.exp(float(found.x))
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Confidence against accuracy, bin by bin; an empty bin is 0 everywhere. `edges` has one more than the bins."""
+    """Confidence and accuracy per bin of a reliability diagram; all values of an empty bin are 0.
+
+    `edges` has one more entry than there are bins.
+    """
 
     edges: NDArray[np.float64]
     count: NDArray[np.int64]
@@ -129,7 +131,9 @@ class Reliability:
 
 
 def reliability(probabilities: Floats, labels: Ints, bins: int = BINS) -> Reliability:
-    """What a reliability diagram draws: bins of equal width, open below and closed above, of the top class.
+    """Bin the probabilities of the predicted class for a reliability diagram.
+
+    Bins have equal width, and are open below and closed above.
 
     >>> diagram = reliability(np.array([[0.8, 0.2], [0.4, 0.6]]), np.array([0, 0]), bins=2)
     >>> diagram.count.tolist(), diagram.confidence.round(3).tolist(), diagram.accuracy.tolist()
@@ -139,7 +143,7 @@ def reliability(probabilities: Floats, labels: Ints, bins: int = BINS) -> Reliab
     edges = np.linspace(0.0, 1.0, bins + 1)
     confidence = probabilities.max(axis=1).astype(np.float64)
     right = (probabilities.argmax(axis=1) == labels).astype(np.float64)
-    # Rounding can lift a probability above 1; it belongs into the last bin, as 0 into the first.
+    # A probability rounded above 1 belongs in the last bin, and 0 in the first.
     where = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, bins - 1)
     count = np.bincount(where, minlength=bins)
     shared = np.maximum(count, 1)
@@ -152,7 +156,7 @@ def reliability(probabilities: Floats, labels: Ints, bins: int = BINS) -> Reliab
 
 
 def ece(probabilities: Floats, labels: Ints, bins: int = BINS) -> float:
-    """The expected calibration error of the top class, from 0 (to be believed) to 1.
+    """The expected calibration error of the predicted class, from 0 (perfectly calibrated) to 1.
 
     >>> round(ece(np.array([[0.8, 0.2], [0.4, 0.6]]), np.array([0, 0])), 6)  # (|1 - 0.8| + |0 - 0.6|) / 2
     0.4

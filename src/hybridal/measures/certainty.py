@@ -1,6 +1,6 @@
-"""Which figures a number of labelled texts can tell, and how exactly.
+"""Which metrics can be estimated from a number of labelled texts, and their confidence intervals.
 
-A figure that the texts are too few to tell is not shown; `docs/explanation/certainty.md` has the rules.
+Metrics for which there are too few texts are not shown; `docs/explanation/certainty.md` has the rules.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 from hybridal.core.rounds import Metrics
 
 Z = 1.959963984540054  # 95% of a normal distribution lie within this many standard deviations
-LEAST_TEXTS, TEXTS_PER_CLASS = 20, 2  # for a macro-F1: in all, and on average for each class of the task
-LEAST_FOR_ECE = 100  # the expected calibration error of fewer texts is mostly noise
+MIN_TEXTS, TEXTS_PER_CLASS = 20, 2  # for macro-F1: in total, and on average per class of the task
+MIN_FOR_ECE = 100  # with fewer texts, the expected calibration error is mostly noise
 TOO_FEW = "too few labels to tell"
 
 
 @dataclass(frozen=True)
 class MacroF1:
-    """A macro-F1 that can be shown, with its 95% interval, over `supported` of the task's `classes`."""
+    """A macro-F1 with its 95% interval; `supported` of the task's `classes` have texts."""
 
     value: float
     low: float
@@ -29,14 +29,14 @@ class MacroF1:
 
 
 def wilson(right: float, n: float) -> tuple[float, float]:
-    """The Wilson 95% interval of a proportion: unlike right ± error, it holds for few answers and for all right.
+    """The Wilson 95% interval of a proportion, which holds for small samples and for proportions of 0 and 1.
 
     Args:
-        right: How many of the answers are right.
-        n: How many answers there are.
+        right: How many predictions are right.
+        n: How many predictions there are.
 
     Returns:
-        The lower and the upper bound; 0 and 1 where there are no answers.
+        The lower and the upper bound; 0 and 1 if there are no predictions.
 
     Example:
         >>> tuple(round(bound, 3) for bound in wilson(18, 20)), tuple(round(bound, 3) for bound in wilson(20, 20))
@@ -47,22 +47,22 @@ def wilson(right: float, n: float) -> tuple[float, float]:
     share, weight = right / n, Z * Z / n
     middle = (share + weight / 2) / (1 + weight)
     reach = math.sqrt(max(0.0, share * (1 - share)) * weight + weight * weight / 4) / (1 + weight)
-    # At the ends the formula is exact, its rounding is not.
+    # The formula gives exactly 0 and 1 at the ends, up to rounding.
     return (0.0 if right == 0 else middle - reach), (1.0 if right == n else middle + reach)
 
 
 def known_f1(metrics: Metrics) -> MacroF1 | None:
-    """The macro-F1, where the texts are enough to tell it.
+    """Return the macro-F1 with its interval, if there are enough texts.
 
-    It takes 20 texts, two texts per class of the task on average, and texts of more than half of the classes. The
-    interval is Wilson's for the number of texts that would tell a plain share as exactly: in a mean over classes, the
-    class with the fewest texts adds most of the uncertainty.
+    It needs 20 texts, two texts per class of the task on average, and texts of more than half of the classes. The
+    interval is Wilson's for the effective number of texts: in a mean over classes, the classes with the fewest texts
+    contribute most of the uncertainty.
 
     Args:
-        metrics: The measures of a model on one split.
+        metrics: The metrics of a model on one split.
 
     Returns:
-        The figure with its interval; None where it cannot be known, or where an older record lacks the texts per class.
+        The value with its interval; None if there are too few texts, or if an older record lacks the texts per class.
 
     Example:
         >>> few = Metrics(24, 18, 0.75, 0.73, 0.8, 0.2, 0.4, 0.7, 0.1, support=(1,) * 24 + (0,) * 40)
@@ -73,16 +73,16 @@ def known_f1(metrics: Metrics) -> MacroF1 | None:
         (0.68, 0.94, 2, 2)
     """
     present, classes = [texts for texts in metrics.support if texts], len(metrics.support)
-    if metrics.n < max(LEAST_TEXTS, TEXTS_PER_CLASS * classes) or 2 * len(present) <= classes:
+    if metrics.n < max(MIN_TEXTS, TEXTS_PER_CLASS * classes) or 2 * len(present) <= classes:
         return None
-    # Half a text less, so that a class with a single text is not taken to be half as sure as one with two.
+    # Half a text less, because a class with a single text is less than half as certain as one with two.
     texts = len(present) ** 2 / sum(1 / (texts - 0.5) for texts in present)
     low, high = wilson(metrics.f1 * texts, texts)
     return MacroF1(metrics.f1, min(low, metrics.f1), max(high, metrics.f1), len(present), classes)
 
 
 def known(metrics: Metrics, name: str) -> float | None:
-    """One figure by its name in `Metrics`; None where the texts are too few to tell it.
+    """Return one metric by its name in `Metrics`; None if there are too few texts to estimate it.
 
     Example:
         >>> few = Metrics(8, 8, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1, support=(8, 0))
@@ -91,14 +91,14 @@ def known(metrics: Metrics, name: str) -> float | None:
     """
     if name == "f1":
         return metrics.f1 if known_f1(metrics) else None
-    if name in ("ece", "ece_scaled") and metrics.n < LEAST_FOR_ECE:
+    if name in ("ece", "ece_scaled") and metrics.n < MIN_FOR_ECE:
         return None
     value: float = getattr(metrics, name)
     return value
 
 
 def shown(metrics: Metrics) -> dict[str, Any]:
-    """All figures of a split by name, for programs and tables; None for those that cannot be known.
+    """Return all metrics of a split by name, for programs and tables; None for those that cannot be estimated.
 
     Example:
         >>> few = shown(Metrics(8, 8, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1, support=(8, 0)))
@@ -118,7 +118,7 @@ def shown(metrics: Metrics) -> dict[str, Any]:
 
 
 def accuracy_in_words(metrics: Metrics) -> str:
-    """The accuracy and its interval.
+    """Describe the accuracy with its interval.
 
     Example:
         >>> accuracy_in_words(Metrics(8, 8, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1))
@@ -129,7 +129,7 @@ def accuracy_in_words(metrics: Metrics) -> str:
 
 
 def score_in_words(metrics: Metrics) -> str:
-    """The one figure that says how good a model is: macro-F1, or accuracy where macro-F1 cannot be known.
+    """Describe the main score of a model: macro-F1, or accuracy if macro-F1 cannot be estimated.
 
     Example:
         >>> score_in_words(Metrics(8, 8, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1, support=(8, 0)))
@@ -141,7 +141,7 @@ def score_in_words(metrics: Metrics) -> str:
 
 
 def f1_in_words(metrics: Metrics) -> str:
-    """The macro-F1 and its interval, or that it cannot be known.
+    """Describe the macro-F1 with its interval, or that it cannot be estimated.
 
     Example:
         >>> f1_in_words(Metrics(40, 36, 0.9, 0.85, 0.4, 0.1, 0.2, 0.35, 0.05, support=(30, 10)))

@@ -1,19 +1,19 @@
-"""Forecast how good a model will be after more labels, from what its rounds so far have shown.
+"""Forecast the accuracy and macro-F1 of a model after more labels, from its rounds so far.
 
-Validation says where the model is. Its few texts, the same in each round, say little about where it goes. The
-disagreement does: the share of unlabelled texts on which two consecutive models answer differently. It costs no label,
-a thousand texts measure it, and it falls with the number m of labels as pace / m, so that pace · log(m' / m) of it is
-to come. A part of that is gain, the rest to and fro, and the part falls with the labels per class. So the gain is an
-inverse power law in m whose height is the pace:
+Validation tells how good the model is now; with few texts, it tells little about the future. The disagreement does: the
+share of unlabelled texts on which two consecutive models predict different classes. It needs no label, it can be
+measured on a thousand texts, and it falls with the number m of labels as pace / m, so pace · log(m' / m) of it is still
+to come. A share of that is gain, the rest is random change, and the share falls with the labels per class. So the gain
+is an inverse power law in m whose height is the pace:
 
     gain = SHARE · pace · (m / classes)^-POWER · (1 - (m / m')^POWER) / POWER
 
-Models that begin anew each round also disagree because of their random start. That part does not fall with m, is
-estimated as a constant, and promises nothing.
+Models that are retrained each round also disagree because of their random start. That part does not fall with m; it is
+estimated as a constant, and adds no gain.
 
 The error in macro-F1 is the error in accuracy times a ratio. The texts per class suggest the ratio (`skew.py`), the
-measured macro-F1 corrects it where every class has texts enough, and on skewed tasks it drifts as rare classes are
-learnt. SHARE, POWER and their spreads were fitted to 215 runs on nine tasks, with frozen and with trained encoders;
+measured macro-F1 corrects it if every class has enough texts, and on skewed tasks it drifts as rare classes are learnt.
+SHARE, POWER and their spreads were fitted to 215 runs on nine tasks, with frozen and with trained encoders;
 WANDER and RATIO_DRIFT to skewed tasks too (`bench/forecasts.py`).
 """
 
@@ -36,24 +36,28 @@ Draws = NDArray[np.float64]
 SHARE, POWER = 0.5, 0.35  # the share at one label per class, and how it falls with them
 SHARE_SPREAD, PACE_SPREAD = 0.6, 0.4  # standard deviations: of log SHARE between tasks, of the log pace of one round
 SHARE_DRIFT = 0.5  # how far, in proportion, the share of the past may be off for the future
-LEAST_PACE = 0.02  # what a sample without any disagreement may hide
-BLIND_PACE, BLIND_SPREAD, BLIND_FLOOR = 1.85, 0.55, 0.02  # without disagreement: pace per error, its spread, constant
+MIN_PACE = 0.02  # a sample without any disagreement may still hide this much
+# If the disagreement is unknown: the pace per error, its spread, and the constant part.
+BLIND_PACE, BLIND_SPREAD, BLIND_FLOOR = 1.85, 0.55, 0.02
 WANDER, RESTART = 1e-3, 2e-3  # variance of accuracy per expected disagreement, and per disagreement of a random start
-TEXTS_PER_CLASS, LEAST_SUPPORT = 10, 2  # for a measured macro-F1 to count: on average, and of each class if known
+TEXTS_PER_CLASS, MIN_SUPPORT = 10, 2  # for a measured macro-F1 to count: on average, and of each class if known
 RATIO_DRIFT = 0.4  # how far log(error in macro-F1 / error in accuracy) moves, per unit, from one label per class on
 POINTS = 4096
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What one round showed; `labels` counts what its model learnt from.
+    """What one round showed.
 
-    `right` of `n` validation texts, drawn at random, were answered correctly, with the macro-F1 `f1`; n is 0 without
-    validation. `disagreement` is the share of some 1,000 texts, drawn at random once and best kept from being labelled,
-    on which this model and that of the observation before answer differently; None where there is none before.
-    `support` are the validation texts of each class, where they are known: `f1` is then the mean over the classes that
-    have some, and the forecast of macro-F1 allows for classes that validation hardly knows. The support of another
-    number of classes than the forecast's is not used: a class came since.
+    Attributes:
+        labels: How many labels its model learnt from.
+        right: How many validation texts were predicted correctly.
+        n: How many validation texts there were, drawn at random; 0 without validation.
+        f1: The macro-F1 on validation: the mean over the classes that have texts.
+        disagreement: The share of about 1,000 random texts, drawn once and preferably never labelled, on which this
+            model and that of the previous observation predict different classes; None if there is none before.
+        support: The validation texts of each class, if known; the forecast of macro-F1 allows for classes with few.
+            It is ignored if its number of classes is not the forecast's, since a class was added later.
     """
 
     labels: int
@@ -77,7 +81,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Interval:
-    """What is expected, and the bounds between which it lies with the probability asked for."""
+    """An expected value with the bounds of its prediction interval."""
 
     expected: float
     low: float
@@ -86,7 +90,10 @@ class Interval:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The model of `labels` labels. Without validation there are no levels; gains count from the last observation."""
+    """The forecast for `labels` labels; gains are relative to the last observation.
+
+    Without validation, `accuracy` and `f1` are None and only the gains are known.
+    """
 
     labels: int
     accuracy: Interval | None
@@ -96,7 +103,13 @@ class Forecast:
 
 
 def forecast(seen: Sequence[Observation], labels: int, classes: int, level: float = 0.9) -> Forecast | None:
-    """The model of so many labels, after these rounds; None where they hold neither validation nor disagreement.
+    """Forecast the model after more labels; None if the rounds have neither validation nor disagreement.
+
+    Args:
+        seen: What the rounds so far showed, oldest first.
+        labels: The number of labels to forecast for.
+        classes: How many classes the task has.
+        level: The probability of the intervals.
 
     >>> seen = [Observation(100, 36, 50, 0.71), Observation(132, 38, 50, 0.75, disagreement=0.08)]
     >>> gain = forecast(seen, 332, classes=2).accuracy_gain
@@ -123,7 +136,7 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
     ratio = np.exp(middle + width * normal[3])
 
     def f1_error(error: Draws) -> Draws:
-        # A model that knows a single class has the lowest macro-F1 that goes with its accuracy.
+        # A model that predicts a single class has the lowest possible macro-F1 for its accuracy.
         lowest: Draws = 2 * (1 - error) / (2 - error) / classes
         return np.asarray(np.minimum(ratio * error, 1 - lowest))
 
@@ -147,7 +160,7 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
 
 
 def _pace(seen: Sequence[Observation]) -> tuple[float, float, float]:
-    """The disagreement per unit of log labels, its constant part a round, and the spread of log(SHARE · pace)."""
+    """The disagreement per unit of log labels, its constant part per round, and the spread of log(SHARE · pace)."""
     from scipy.optimize import nnls
 
     pairs = [(a.labels, b.labels, b.disagreement) for a, b in pairwise(seen)]
@@ -155,12 +168,12 @@ def _pace(seen: Sequence[Observation]) -> tuple[float, float, float]:
     if not told:
         last = next(observation for observation in reversed(seen) if observation.n)
         error = (1 + last.n - last.right) / (2 + last.n)
-        return BLIND_PACE * error + LEAST_PACE, BLIND_FLOOR, math.hypot(SHARE_SPREAD, BLIND_SPREAD)
+        return BLIND_PACE * error + MIN_PACE, BLIND_FLOOR, math.hypot(SHARE_SPREAD, BLIND_SPREAD)
     recent = told[-max(5, sum(5 * first >= seen[-1].labels for first, _, _ in told)) :]
-    # One imagined round without a constant part keeps it at nought until the others insist.
+    # A pseudo-observation without a constant part regularises it towards 0.
     steps = np.array([*([step, 1.0] for _, step, _ in recent), [0.0, 1.0]])
     (pace, floor), _ = nnls(steps, np.array([*(share for _, _, share in recent), 0.0]))
-    return float(pace) + LEAST_PACE, float(floor), math.hypot(SHARE_SPREAD, PACE_SPREAD / math.sqrt(len(recent)))
+    return float(pace) + MIN_PACE, float(floor), math.hypot(SHARE_SPREAD, PACE_SPREAD / math.sqrt(len(recent)))
 
 
 def _growth(pace: float, since: int, until: int, classes: int) -> float:
@@ -182,9 +195,9 @@ def _ratio_drift(log_ratio: float, since: int, until: int, classes: int) -> floa
 def _believed(
     shares: Draws, quantiles: Draws, measured: Sequence[Observation], pace: float, floor: float, classes: int
 ) -> Draws:
-    """The shares at these quantiles, once validation has shown what came of the last three quarters of the labels.
+    """The posterior of the shares at these quantiles, given the change of accuracy since a quarter of the labels.
 
-    The texts are the same, so the change of their accuracy is only as uncertain as the answers that changed are many.
+    The validation texts are the same, so the uncertainty of the change depends only on how many predictions changed.
     """
     last = measured[-1]
     first = next(observation for observation in measured if 4 * observation.labels >= last.labels)
@@ -205,13 +218,13 @@ def _believed(
 def _f1_ratio(measured: Sequence[Observation], classes: int) -> tuple[float, float]:
     """The mean and the standard deviation of log(error in macro-F1 / error in accuracy).
 
-    The last texts per class say what to expect. What the rounds since half of the labels measured is weighed against
-    that, where every class has texts enough.
+    The prior is computed from the last texts per class. It is combined with what the rounds since half of the labels
+    measured, if every class has enough texts.
     """
     counted = [seen for seen in measured if len(seen.support) == classes]
     if counted:
         mean, deviation = log_error_ratio(counted[-1].support)
-        told = [seen for seen in counted if min(seen.support) >= LEAST_SUPPORT]
+        told = [seen for seen in counted if min(seen.support) >= MIN_SUPPORT]
     else:
         mean, deviation = (0.1, 0.2) if classes > 4 else (0.25, 0.5)
         told = [seen for seen in measured if seen.n >= TEXTS_PER_CLASS * classes]
@@ -227,9 +240,9 @@ def _f1_ratio(measured: Sequence[Observation], classes: int) -> tuple[float, flo
     return mean + weight * (shown - mean), math.sqrt(weight * variance)
 
 
-@lru_cache(maxsize=64)  # a run asks again and again for the same few
+@lru_cache(maxsize=64)  # a run needs the same few repeatedly
 def _errors(right: int, n: int) -> Draws:
-    """The share of wrong answers at the points of one dimension, where so many of n were right."""
+    """Quantiles of the error's posterior, at the points of one dimension."""
     from scipy.special import betaincinv
 
     return np.asarray(betaincinv(1 + n - right, 1 + right, _points()[1]))
@@ -237,7 +250,7 @@ def _errors(right: int, n: int) -> Draws:
 
 @cache
 def _normal_points() -> Draws:
-    """Where a normal distribution has these quantiles."""
+    """The points as quantiles of a standard normal distribution."""
     from scipy.special import ndtri
 
     return np.asarray(ndtri(_points()))
@@ -245,7 +258,7 @@ def _normal_points() -> Draws:
 
 @cache
 def _points() -> Draws:
-    """Points spread evenly over the unit cube of four dimensions, the same each time: quantiles to integrate over."""
+    """Fixed low-discrepancy points in the four-dimensional unit cube: quantiles for quasi-Monte Carlo integration."""
     primes = np.array([2.0, 3.0, 5.0, 7.0])
     return np.asarray(np.sqrt(primes)[:, None] * np.arange(1, POINTS + 1) % 1.0, dtype=np.float64)
 
@@ -256,7 +269,7 @@ def _check(seen: Sequence[Observation], labels: int, classes: int, level: float)
     if any(after.labels <= before.labels for before, after in pairwise(seen)):
         raise UserError("A forecast needs rounds in order, each with more labels than the one before.")
     if labels < seen[-1].labels:
-        raise UserError(f"A forecast looks ahead: ask for at least the {seen[-1].labels} labels of now, not {labels}.")
+        raise UserError(f"A forecast looks ahead: give at least the current {seen[-1].labels} labels, not {labels}.")
     if classes < 2:
         raise UserError(f"A forecast needs at least two classes, not {classes}.")
     if not 0 < level < 1:

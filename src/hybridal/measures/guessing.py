@@ -1,20 +1,20 @@
-"""Whether a model beats guessing: answering the most frequent class of the texts that it is measured on."""
+"""Whether a model beats guessing, which is to always predict the most frequent class."""
 
 from __future__ import annotations
 
 from hybridal.core.rounds import Metrics
-from hybridal.measures.certainty import LEAST_TEXTS, known_f1, wilson
+from hybridal.measures.certainty import MIN_TEXTS, known_f1, wilson
 
 
 def is_guessing(metrics: Metrics) -> bool:
-    """Whether a model is not shown to be better than always answering the most frequent class.
+    """Whether a model is not shown to be better than always predicting the most frequent class.
 
-    It is better where the lower bound of its accuracy is above the share of that class or, since a rare class moves
-    accuracy little, the lower bound of its macro-F1 is above what guessing can reach: one by the number of classes, by
-    drawing answers as frequent as the classes are.
+    It is better if the lower bound of its accuracy is above the share of that class or, since a rare class hardly
+    affects accuracy, if the lower bound of its macro-F1 is above what guessing can reach: 1 / classes, by predictions
+    drawn with the frequencies of the classes.
 
     Args:
-        metrics: The measures of a model on one split. Records without texts per class tell nothing, and give False.
+        metrics: The metrics of a model on one split. The result is False for records without texts per class.
 
     Example:
         >>> is_guessing(Metrics(20, 10, 0.5, 0.33, 0.7, 0.1, 0.5, 0.7, 0.1, support=(10, 10)))
@@ -32,7 +32,7 @@ def is_guessing(metrics: Metrics) -> bool:
 
 
 def guessing_in_words(metrics: Metrics, split: str) -> str:
-    """That a model is not shown to be better than guessing, as a sentence; "" where it is better.
+    """Return a sentence that a model is not shown to be better than guessing; "" if it is better.
 
     Example:
         >>> guessing_in_words(Metrics(20, 10, 0.5, 0.33, 0.7, 0.1, 0.5, 0.7, 0.1, support=(10, 10)), "validation")
@@ -42,8 +42,8 @@ def guessing_in_words(metrics: Metrics, split: str) -> str:
     if not is_guessing(metrics):
         return ""
     guessed = max(metrics.support)
-    sure = metrics.right <= guessed and metrics.n >= LEAST_TEXTS
-    claim = "no better than guessing" if sure else "not shown to be better than guessing"
+    certain = metrics.right <= guessed and metrics.n >= MIN_TEXTS
+    claim = "no better than guessing" if certain else "not shown to be better than guessing"
     texts = f"{metrics.n} {split} text{'' if metrics.n == 1 else 's'}"
     return (
         f"The model is {claim}: it is right on {metrics.right} of {texts}, and always answering the most frequent "

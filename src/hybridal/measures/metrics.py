@@ -1,4 +1,4 @@
-"""How good a classifier's answers are."""
+"""The metrics of a classifier's predictions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybridal.measures import calibration
 
 
 def right_count(labels: Ints, predictions: Ints) -> int:
-    """How many answers are right.
+    """How many predictions are right.
 
     >>> right_count(np.array([0, 1, 1]), np.array([0, 1, 0]))
     2
@@ -20,7 +20,7 @@ def right_count(labels: Ints, predictions: Ints) -> int:
 
 
 def accuracy(labels: Ints, predictions: Ints) -> float:
-    """The share of right answers.
+    """The share of right predictions.
 
     >>> accuracy(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]))
     0.75
@@ -32,8 +32,8 @@ def accuracy(labels: Ints, predictions: Ints) -> float:
 def macro_f1(labels: Ints, predictions: Ints, classes: int) -> float:
     """The mean F1 of the classes that occur among the labels.
 
-    A class without a labelled text has no F1 that could be measured. A text that is predicted as such a class still
-    counts as missed for its own class. Where every class has a text this is the usual macro-F1.
+    The F1 of a class without a labelled text cannot be measured; a text that is predicted as such a class still counts
+    as missed for its true class. If every class has a text, this is the usual macro-F1.
 
     Args:
         labels: The true class of each text.
@@ -59,7 +59,7 @@ def macro_f1(labels: Ints, predictions: Ints, classes: int) -> float:
 
 
 def measure(logits: Floats, labels: Ints, temperature: float = 1.0) -> Metrics:
-    """All measures of one split; the scaled ones after division of the logits by the temperature.
+    """All metrics of one split; the scaled ones are computed from the logits divided by the temperature.
 
     >>> found = measure(np.array([[0.0, 2.0], [0.0, 2.0]]), np.array([1, 0]), temperature=2.0)
     >>> found.right, found.accuracy, round(found.nll, 4), round(found.nll_scaled, 4)

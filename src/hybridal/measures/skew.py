@@ -22,8 +22,8 @@ SPREAD = 0.2  # standard deviation of the logarithm between tasks of the same sh
 def log_error_ratio(support: Sequence[int]) -> tuple[float, float]:
     """The logarithm of (error in macro-F1 / error in accuracy) that the texts per class suggest.
 
-    Random counts of equal classes differ as well, so the shares are shrunk towards equal ones by the part of their
-    differences that chance explains. What the counts cannot tell is in the standard deviation.
+    Random counts of equally frequent classes differ too, so the shares are shrunk towards equal ones by the part of
+    their variance that chance explains. The remaining uncertainty is in the standard deviation.
 
     Args:
         support: How many validation texts each class of the task has; they must be drawn at random.
@@ -42,7 +42,7 @@ def log_error_ratio(support: Sequence[int]) -> tuple[float, float]:
     if classes < 2 or min(support) < 0 or not any(support):
         raise UserError(f"The texts per class must be those of two classes or more, not {list(support)}.")
     n, expected = counts.sum(), counts.mean()
-    # The variance of the shares, relative to equal ones: what the counts show, less what chance brings.
+    # The variance of the shares, relative to equal ones: that of the counts minus that of chance.
     excess = max(0.0, counts.var(ddof=1) / expected - 1) / expected
     shares = (1 + excess / (excess + 1 / expected) * (counts / expected - 1)) / classes
     exponent = 0.5 if classes > 2 else 0.0

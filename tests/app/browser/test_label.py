@@ -419,7 +419,7 @@ def test_on_a_small_phone_the_predicted_class_and_the_text_can_be_read(window: W
 def test_on_a_small_phone_with_much_to_say_no_button_is_below_the_screen(
     window: Window, tmp_path: Path, names: list[str]
 ) -> None:
-    words = "The next 100 labels are expected to add 33.3 points of macro-F1 (6.4 to 89.9); go on labelling."
+    words = "The next 100 labels are expected to add 33.3 points of macro-F1 (6.4 to 89.9); keep labelling."
     with served(tmp_path / "p", classes=[f"{n} {name}" for n, name in enumerate(names)]) as app:
         page = window.person(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True).new_page()
         page.route("**/api/progress", lambda route: route.fulfill(json={"advice": words, "finish": {"advised": False}}))

@@ -119,7 +119,7 @@ def test_nobody_is_told_to_go_on_where_every_text_is_labelled(project: Project) 
         *ids, last = session.scalars(select(Text.id)).all()
         for id in ids:
             annotate(session, me, id, "label", class_name="food", key=id)
-    assert progress(project)["advice"].endswith("go on labelling.")
+    assert progress(project)["advice"].endswith("keep labelling.")
     with project.sessions.begin() as session:
         annotate(session, me, last, "label", class_name="food", key=last)
     found = progress(project)
