@@ -150,8 +150,8 @@ def test_a_name_that_is_taken_is_not_silently_ours(caplog: pytest.LogCaptureFixt
     """Refused, a package that takes the name of a default would block every run."""
     for _ in range(2):
         assert SIGNALS.find("loss") is Loss
-    said = "The signal 'loss' of hybridal is used; foreign_signals:Heat must be renamed."
-    assert [record.message for record in caplog.records] == [said]
+    message = "The signal 'loss' of hybridal is used; foreign_signals:Heat must be renamed."
+    assert [record.message for record in caplog.records] == [message]
 
 
 @pytest.mark.usefixtures("foreign")

@@ -9,7 +9,7 @@ from hybridal.testing import FakeCandidates
 
 
 def naive(candidates: FakeCandidates, n: int) -> list[str]:
-    """k-center greedy with every distance computed anew."""
+    """k-center greedy that recomputes every distance."""
     points = dict(zip(candidates.ids, candidates.embeddings().astype(np.float64), strict=True))
     centres = list(candidates.labelled_embeddings().astype(np.float64))
     chosen: list[str] = []

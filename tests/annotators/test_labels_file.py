@@ -40,7 +40,7 @@ class Person:
         self.annotator = LabelsFile(self.own, self.to_label, CLASSES, self.ear, self._next)
 
     def _next(self) -> None:
-        assert self._acts, f"waits for something that nobody will do: {self.ear.messages}"
+        assert self._acts, f"waits although the script has no action left: {self.ear.messages}"
         self._acts.pop(0)(self)
 
     def asked(self) -> list[dict[str, str]]:
@@ -163,8 +163,8 @@ def test_a_change_of_mind_that_comes_too_late_is_mentioned(tmp_path: Path) -> No
     person.annotator.label(TEXTS)
     person.own.write_text("id,label\n1,food\n2,food\n3,sport\n")
     assert person.annotator.label({"3": "soup"}) == {"3": "sport"}
-    (said,) = person.ear.messages
-    assert "id '1' is now 'food', but the run learns from its first label, 'sport'" in said
+    (message,) = person.ear.messages
+    assert "id '1' is now 'food', but the run learns from its first label, 'sport'" in message
 
 
 def test_misspelt_classes_of_texts_that_nobody_asked_for_are_no_matter(tmp_path: Path) -> None:
@@ -239,8 +239,8 @@ def test_what_waits_is_listed_again_when_an_older_list_was_saved_over_it(tmp_pat
     answers = {"2": "food", "007": "food"}
     person = Person(tmp_path, saves_older, looks(untouched), looks(asked_again), fills(answers))
     assert person.annotator.label({**TEXTS, "007": "stew"}) == {"1": "sport", "2": "food", "007": "food"}
-    (said,) = person.ear.messages
-    assert said == (
+    (message,) = person.ear.messages
+    assert message == (
         f"{person.to_label} was saved without 2 of the texts that wait for a label, such as id '2'; they are listed "
         "again: open it again, with the ids as text."
     )

@@ -52,10 +52,10 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 def test_a_component_that_fails_is_named_with_the_line(kind: str) -> None:
     with pytest.raises(UserError) as caught:
         CALLS[kind](Failing())
-    said = (
+    message = (
         f"The {kind} 'mine' ({__name__}.Failing) failed: ZeroDivisionError: division by zero (test_components.py, line "
     )
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     assert caught.value.exit_code == 2
     if kind != "update":

@@ -14,7 +14,7 @@ def contents(pool: Pool) -> tuple[list[int], list[int], int, list[int], list[int
 
 
 class AnyHistory(RuleBasedStateMachine):
-    """A pool beside the same thing told with dictionaries and lists, through any sequence of changes."""
+    """A pool and a reference model of dictionaries and lists give the same results for any sequence of changes."""
 
     @initialize(size=st.integers(0, 8))
     def start(self, size: int) -> None:

@@ -35,12 +35,12 @@ ROUNDS = st.builds(
 
 @settings(deadline=None)
 @given(ROUNDS)
-def test_a_round_survives_strict_json(fact: Round) -> None:
-    again = Round.from_json(json.loads(strict_json(fact.to_json())))
-    assert again == fact
+def test_a_round_survives_strict_json(record: Round) -> None:
+    again = Round.from_json(json.loads(strict_json(record.to_json())))
+    assert again == record
     assert isinstance(again.acquired, tuple)
     assert isinstance(again.scores, tuple)
-    assert strict_json(again.to_json()) == strict_json(fact.to_json())
+    assert strict_json(again.to_json()) == strict_json(record.to_json())
 
 
 def test_what_was_chosen_later_completes_a_round() -> None:

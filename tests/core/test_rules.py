@@ -153,7 +153,7 @@ def test_only_best_has_floors_of_steps() -> None:
 
 
 def test_the_paper_s_numbers() -> None:
-    """Section "Setup" of the paper, and the budget in the table of facts: 200 + 24 · 32 = 968 labels at the end."""
+    """Section "Setup" of the paper, and the budget in the table of settings: 200 + 24 · 32 = 968 labels at the end."""
     rules = protocol("paper")
     assert rules.initial + (rules.rounds - 1) * rules.batch == 968
     assert (rules.learning_rate, rules.weight_decay, rules.train_batch) == (2e-5, 1e-3, 16)
@@ -162,7 +162,7 @@ def test_the_paper_s_numbers() -> None:
 
 
 def test_where_the_published_code_differs() -> None:
-    """The rows of the table of facts whose two columns differ; everything else is shared."""
+    """The rows of the table of settings whose two columns differ; everything else is shared."""
     paper, reference = asdict(protocol("paper")), asdict(protocol("reference"))
     assert {name: reference[name] for name in paper if reference[name] != paper[name]} == {
         "name": "reference",

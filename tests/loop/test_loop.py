@@ -84,9 +84,9 @@ def run(settings: Settings, task: Task = TASK, **parts: Any) -> list[tuple[State
     return list(active_learning(experiment_of(settings, task, **parts), make_schedule(settings.schedule)))
 
 
-def facts(turns: Sequence[tuple[State, Round]]) -> list[Round]:
-    """Without the clock."""
-    return [replace(fact, seconds={}) for _, fact in turns]
+def records_of(turns: Sequence[tuple[State, Round]]) -> list[Round]:
+    """The records without their times."""
+    return [replace(record, seconds={}) for _, record in turns]
 
 
 def same_weights(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
@@ -181,7 +181,7 @@ def trunk() -> list[tuple[State, Round]]:
 @pytest.fixture(scope="module")
 def moves(trunk: list[tuple[State, Round]]) -> list[float]:
     """How much the accuracy changed in each round of the trunk from the second on."""
-    found = [change for _, fact in trunk if (change := fact.changes["accuracy"]) is not None]
+    found = [change for _, record in trunk if (change := record.changes["accuracy"]) is not None]
     assert len(found) == len(trunk) - 1
     assert len(set(found)) > 1  # the task is hard enough for the model to move
     return found
@@ -201,15 +201,15 @@ def test_algorithm_1_line_by_line(case: str, moves: list[float]) -> None:
     model = build_model(settings, TASK, ())
     literal = list(algorithm_1(model, TASK, settings.rules, settings.seed, epsilon, k))
     assert len(turns) == len(literal) == settings.rules.rounds
-    for (state, fact), expected in zip(turns, literal, strict=True):
-        assert fact.update_sequence == state.update_sequence == expected.update_sequence
-        assert fact.update == {"R": "retrain", "F": "finetune"}[expected.update_sequence[-1]]
-        assert fact.labels == expected.labels
-        assert fact.validation is not None
-        assert fact.validation.right == expected.right
-        assert fact.changes == {"accuracy": expected.change}
-        assert fact.acquired == expected.acquired
-        assert fact.cost.epochs == expected.epochs
+    for (state, record), expected in zip(turns, literal, strict=True):
+        assert record.update_sequence == state.update_sequence == expected.update_sequence
+        assert record.update == {"R": "retrain", "F": "finetune"}[expected.update_sequence[-1]]
+        assert record.labels == expected.labels
+        assert record.validation is not None
+        assert record.validation.right == expected.right
+        assert record.changes == {"accuracy": expected.change}
+        assert record.acquired == expected.acquired
+        assert record.cost.epochs == expected.epochs
         assert same_weights(state.weights, expected.weights)
     switches = {"at once": "RRFFF", "after three": "RRRRF", "never": "RRRRR"}
     assert literal[-1].update_sequence == switches.get(case, literal[-1].update_sequence)
@@ -217,10 +217,10 @@ def test_algorithm_1_line_by_line(case: str, moves: list[float]) -> None:
 
 def test_it_goes_on_from_a_state_and_its_history(trunk: list[tuple[State, Round]]) -> None:
     settings = settings_of(signals=["accuracy"])
-    history = [fact for _, fact in trunk[:3]]
+    history = [record for _, record in trunk[:3]]
     rest = list(active_learning(experiment_of(settings), make_schedule("retrain"), trunk[2][0], history))
     assert len(rest) == 2
-    assert facts(rest) == facts(trunk[3:])
+    assert records_of(rest) == records_of(trunk[3:])
     assert len(history) == 3  # the caller's list is not written to
     assert all(same_state(one, other) for (one, _), (other, _) in zip(rest, trunk[3:], strict=True))
 
@@ -235,12 +235,12 @@ def test_whichever_schedule_made_the_word_the_state_is_the_same(
     schedule: str, shared: int, trunk: list[tuple[State, Round]]
 ) -> None:
     turns = run(settings_of(schedule))
-    words = [fact.update_sequence for _, fact in turns]
-    assert words[:shared] == [fact.update_sequence for _, fact in trunk[:shared]]
+    words = [record.update_sequence for _, record in turns]
+    assert words[:shared] == [record.update_sequence for _, record in trunk[:shared]]
     assert words[shared:] == ["R" * shared + "F" * more for more in range(1, 6 - shared)]
-    for (state, fact), (other_state, other) in zip(turns[:shared], trunk[:shared], strict=True):
+    for (state, record), (other_state, other) in zip(turns[:shared], trunk[:shared], strict=True):
         assert same_state(state, other_state)
-        assert replace(fact, seconds={}, changes={}) == replace(other, seconds={}, changes={})
+        assert replace(record, seconds={}, changes={}) == replace(other, seconds={}, changes={})
 
 
 def test_another_word_is_another_state(trunk: list[tuple[State, Round]]) -> None:
@@ -255,7 +255,7 @@ def test_advance_twice_from_one_state_whatever_happens_in_between(trunk: list[tu
     settings = settings_of(signals=["accuracy", "weight-distance", "cka", "gradient-norm"])
     experiment, other = experiment_of(settings), experiment_of(settings_of(seed=7))
     start, _ = experiment.advance(experiment.start(), Retrain())
-    here, fact = experiment.advance(start, FineTune())
+    here, record = experiment.advance(start, FineTune())
     other_first, _ = other.advance(other.start(), Retrain())
     torch.manual_seed(5)
     np.random.seed(5)  # noqa: NPY002 - the generator that nothing should read
@@ -264,7 +264,7 @@ def test_advance_twice_from_one_state_whatever_happens_in_between(trunk: list[tu
     torch.rand(100)
     again, same_fact = experiment.advance(start, FineTune())
     assert same_state(here, again)
-    assert replace(fact, seconds={}) == replace(same_fact, seconds={})
+    assert replace(record, seconds={}) == replace(same_fact, seconds={})
     other_again, other_same = other.advance(other_first, NewOnly())
     assert same_state(other_here, other_again)
     assert replace(other_fact, seconds={}) == replace(other_same, seconds={})
@@ -275,7 +275,7 @@ def test_advance_twice_from_one_state_whatever_happens_in_between(trunk: list[tu
 def test_the_same_seed_gives_the_same_facts_and_another_others(acquisition: str) -> None:
     def facts_of(seed: int) -> list[Round]:
         settings = replace(settings_of("fixed:2", seed, rounds=2), acquisition=acquisition)
-        return facts(run(settings))
+        return records_of(run(settings))
 
     first = facts_of(1)
     torch.rand(3)
@@ -288,9 +288,9 @@ def test_the_same_seed_gives_the_same_facts_and_another_others(acquisition: str)
 def test_what_fitting_the_head_takes_is_counted_too() -> None:
     """All that a refit does; it takes no step."""
     turns = run(settings_of("refit", head="probe", rounds=2))
-    for _, fact in turns:
-        assert fact.cost.steps == 0
-        assert fact.seconds["train"] > 0
+    for _, record in turns:
+        assert record.cost.steps == 0
+        assert record.seconds["train"] > 0
 
 
 def test_moments_go_on_only_from_fine_tuning_to_fine_tuning() -> None:
@@ -332,15 +332,15 @@ def test_labels_are_asked_for_when_they_are_needed_and_the_last_batch_never() ->
     asked = Asked(TASK)
     experiment = experiment_of(settings, annotator=asked)
     history: list[Round] = []
-    for _, fact in active_learning(experiment, make_schedule("retrain")):
-        asked.log.append(fact.round)
-        history.append(fact)
+    for _, record in active_learning(experiment, make_schedule("retrain")):
+        asked.log.append(record.round)
+        history.append(record)
     initial = {TASK.train.ids[row] for row in draw_initial(TASK, settings.rules, settings.seed)}
     questions = [entry for entry in asked.log if isinstance(entry, dict)]
     assert [set(question) for question in questions] == [initial, set(history[0].acquired), set(history[1].acquired)]
     assert [entry for entry in asked.log if not isinstance(entry, dict)] == [1, 2, 3]
     assert [isinstance(entry, dict) for entry in asked.log] == [True, False] * 3
-    assert [fact.labels for fact in history] == [12, 20, 28]
+    assert [record.labels for record in history] == [12, 20, 28]
     assert len(history[-1].acquired) == 8  # chosen, although its labels are never requested
 
 
@@ -353,7 +353,7 @@ def test_label_changes_are_counted_once_a_round(monkeypatch: pytest.MonkeyPatch)
         return counted[-1]
 
     monkeypatch.setattr(Pool, "label_changes", watched_count)
-    history = facts(run(settings_of(rounds=3)))
+    history = records_of(run(settings_of(rounds=3)))
     assert [record.label_changes for record in history] == [*counted[:2], replace(counted[2], last=True)]
 
 
@@ -367,11 +367,11 @@ def test_ids_and_never_positions() -> None:
     text_of, label_of = dict(zip(train.ids, train.texts, strict=True)), dict(zip(train.ids, train.labels, strict=True))
     for question in asked.log:
         assert question == {id: text_of[id] for id in question}
-    state, fact = turns[-1]
+    state, record = turns[-1]
     assert [train.ids[row] for row in state.pool.order[-8:]] == list(turns[-2][1].acquired)
     for row in state.pool.order:
         assert state.pool.labels[row] == label_of[train.ids[row]]
-    assert [train.ids[row] for row in state.pool.pending] == list(fact.acquired)
+    assert [train.ids[row] for row in state.pool.pending] == list(record.acquired)
     renamed = dict(zip(TASK.train.ids, train.ids, strict=True))
     first = run(settings_of(rounds=1))[0][1]
     assert sorted(renamed[id] for id in first.acquired) == sorted(turns[0][1].acquired)
@@ -389,7 +389,7 @@ def test_an_annotator_may_leave_texts_out() -> None:
 
     turns = run(settings_of(rounds=3), annotator=Callback(reluctant))
     assert answered[0] == 6
-    assert [fact.labels for _, fact in turns] == np.cumsum(answered).tolist()
+    assert [record.labels for _, record in turns] == np.cumsum(answered).tolist()
     free = {TASK.train.ids[row] for row in turns[0][0].pool.candidates()}
     assert {id for id in dropped if id not in turns[0][1].acquired} & free  # they can be chosen again
 
@@ -407,7 +407,7 @@ def test_labels_that_came_with_some_texts_are_the_initial_pool() -> None:
     task = replace(TASK, train=replace(TASK.train, labels=labels))
     asked = Asked(TASK)
     turns = run(settings_of(rounds=2), task, annotator=Oracle(task, asked))
-    assert [fact.labels for _, fact in turns] == [12, 20]
+    assert [record.labels for _, record in turns] == [12, 20]
     assert [set(question) for question in asked.log] == [set(turns[0][1].acquired)]  # what is known is not asked
 
 
@@ -416,14 +416,14 @@ def test_labels_that_came_with_some_texts_are_the_initial_pool() -> None:
 
 def test_the_test_split_is_measured_at_the_end_or_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = settings_of("fixed:2", rounds=3)
-    last = facts(run(settings))
-    each = facts(run(replace(settings, test_every_round=True)))
-    assert [fact.test is not None for fact in last] == [False, False, True]
-    assert [fact.test is not None for fact in each] == [True, True, True]
+    last = records_of(run(settings))
+    each = records_of(run(replace(settings, test_every_round=True)))
+    assert [record.test is not None for record in last] == [False, False, True]
+    assert [record.test is not None for record in each] == [True, True, True]
     assert last[2] == each[2]
     assert last[2].test is not None
     assert last[2].test.n == 20
-    assert [replace(fact, test=None) for fact in last] == [replace(fact, test=None) for fact in each]
+    assert [replace(record, test=None) for record in last] == [replace(record, test=None) for record in each]
 
 
 def test_a_task_without_a_test_split() -> None:
@@ -454,19 +454,19 @@ class Scripted(Signal):
 
 def test_signals_are_measured_once_a_round_and_only_those_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     def gradient_norm(*_: Any) -> float:
-        raise AssertionError("nobody asked for the gradient")
+        raise AssertionError("the gradient was not requested")
 
     monkeypatch.setattr(forward_passes, "gradient_norm", gradient_norm)
     signal = Scripted((0.75, 0.25), [])
     turns = run(settings_of(rounds=3, signals=["loss"]), extra=[signal])
-    assert [dict(fact.changes)["scripted"] for _, fact in turns] == [None, 0.75, 0.25]
-    assert all(fact.changes.keys() == {"loss", "scripted"} == state.snapshots.keys() for state, fact in turns)
+    assert [dict(record.changes)["scripted"] for _, record in turns] == [None, 0.75, 0.25]
+    assert all(record.changes.keys() == {"loss", "scripted"} == state.snapshots.keys() for state, record in turns)
     assert signal.done == ["snapshot", "snapshot", "change", "snapshot", "change"]
-    assert all(not fact.changes for _, fact in run(settings_of(rounds=2)))
+    assert all(not record.changes for _, record in run(settings_of(rounds=2)))
 
 
 def test_the_change_of_the_loss_is_that_of_the_facts() -> None:
-    history = facts(run(settings_of(rounds=4, signals=["loss", "accuracy"])))
+    history = records_of(run(settings_of(rounds=4, signals=["loss", "accuracy"])))
     for before, now in pairwise(history):
         assert before.validation is not None
         assert now.validation is not None
@@ -497,9 +497,9 @@ def without_validation_labels() -> Task:
 def test_without_validation_labels_the_weights_can_still_be_watched(task: Task) -> None:
     turns = run(settings_of("hybrid:alpha:1000.0:1", rounds=3), task)
     assert turns[-1][1].update_sequence == "RRF"
-    for _, fact in turns:
-        assert (fact.validation, fact.temperature) == (None, None)
-        assert (fact.cost.epochs, fact.kept_epoch) == (4, 4)
+    for _, record in turns:
+        assert (record.validation, record.temperature) == (None, None)
+        assert (record.cost.epochs, record.kept_epoch) == (4, 4)
     assert turns[-1][1].test is not None
     assert turns[-1][1].changes["alpha"] is not None
 
@@ -533,13 +533,13 @@ def test_candidates_are_a_random_subset_of_the_unlabelled(candidates: int | None
     watching = Watching()
     turns = run(settings_of(rounds=3, candidates=candidates), acquisition=watching)
     assert [len(ids) for ids in watching.seen] == sizes
-    for seen, (state, fact) in zip(watching.seen, turns, strict=True):
+    for seen, (state, record) in zip(watching.seen, turns, strict=True):
         labelled = {TASK.train.ids[row] for row in state.pool.order}
         assert len(set(seen)) == len(seen)
         assert not labelled & set(seen)
-        assert set(fact.acquired) <= set(seen)
+        assert set(record.acquired) <= set(seen)
     if candidates == 30:
-        assert len(set(watching.seen[0]) & set(watching.seen[1])) < 25  # drawn anew each round
+        assert len(set(watching.seen[0]) & set(watching.seen[1])) < 25  # drawn again each round
 
 
 @pytest.mark.parametrize(
@@ -548,7 +548,7 @@ def test_candidates_are_a_random_subset_of_the_unlabelled(candidates: int | None
         lambda ids, n: ids[:n] * 2,
         lambda ids, n: ids[: n + 1],
         lambda ids, n: ids[:1],
-        lambda _, n: ("nobody",) * n,
+        lambda _, n: ("unknown",) * n,
         lambda _, n: range(n),
     ],
 )
@@ -571,17 +571,17 @@ def test_a_pool_that_runs_out() -> None:
     task = replace(TASK, train=TASK.train.take(np.arange(22)))
     asked = Asked(task)
     turns = run(settings_of(rounds=5, initial=10), task, annotator=Oracle(task, asked))
-    assert [len(fact.acquired) for _, fact in turns] == [8, 4, 0, 0, 0]
-    assert [fact.labels for _, fact in turns] == [10, 18, 22, 22, 22]
+    assert [len(record.acquired) for _, record in turns] == [8, 4, 0, 0, 0]
+    assert [record.labels for _, record in turns] == [10, 18, 22, 22, 22]
     assert sorted(turns[-1][0].pool.order) == list(range(22))
-    assert asked.log == []  # nobody is asked about nothing
+    assert asked.log == []  # the annotator is not called without texts
     assert turns[-1][1].scores == ()
 
 
 def test_fewer_candidates_than_the_batch_can_hold() -> None:
     task = replace(TASK, train=TASK.train.take(np.arange(15)))
     turns = run(settings_of(rounds=2), task)
-    assert [len(fact.acquired) for _, fact in turns] == [3, 0]
+    assert [len(record.acquired) for _, record in turns] == [3, 0]
 
 
 def test_of_few_texts_that_are_left_only_a_share_is_measured_on() -> None:
@@ -596,7 +596,7 @@ def test_of_few_texts_that_are_left_only_a_share_is_measured_on() -> None:
 def test_newonly_with_nothing_new_does_not_train() -> None:
     task = replace(TASK, train=TASK.train.take(np.arange(20)))
     turns = run(settings_of("newonly", rounds=3), task)
-    assert [fact.cost.examples // max(1, fact.cost.epochs) for _, fact in turns] == [12, 8, 0]
+    assert [record.cost.examples // max(1, record.cost.epochs) for _, record in turns] == [12, 8, 0]
     assert turns[-1][1].cost.steps == 0
     assert same_weights(turns[-1][0].weights, turns[-2][0].weights)
 
@@ -617,11 +617,11 @@ def test_calibration_changes_the_ranking_through_the_temperature_alone() -> None
 
 
 def test_the_facts_say_what_each_phase_took_and_what_was_chosen_why() -> None:
-    state, fact = run(settings_of(rounds=1))[0]
-    assert fact.seconds.keys() == {"train", "validate", "signal", "test", "score", "select"}
-    assert list(fact.scores) == sorted(fact.scores, reverse=True)
-    assert len(fact.scores) == len(fact.acquired) == 8
-    assert [TASK.train.ids[row] for row in state.pool.pending] == list(fact.acquired)
+    state, record = run(settings_of(rounds=1))[0]
+    assert record.seconds.keys() == {"train", "validate", "signal", "test", "score", "select"}
+    assert list(record.scores) == sorted(record.scores, reverse=True)
+    assert len(record.scores) == len(record.acquired) == 8
+    assert [TASK.train.ids[row] for row in state.pool.pending] == list(record.acquired)
     assert state.pool.newest == 0
 
 
@@ -634,5 +634,5 @@ def test_any_schedule_is_heard() -> None:
             return NewOnly() if len(history) % 2 else FineTune()
 
     schedule: Schedule = EveryOther()
-    words = [fact.update_sequence for _, fact in active_learning(experiment_of(settings_of(rounds=3)), schedule)]
+    words = [record.update_sequence for _, record in active_learning(experiment_of(settings_of(rounds=3)), schedule)]
     assert words == ["F", "FN", "FNF"]

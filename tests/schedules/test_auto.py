@@ -12,7 +12,7 @@ from hybridal.schedules import make_schedule
 from hybridal.schedules.auto import DRIFT_LIMIT, MIN_RETRAIN_GROWTH, Auto, accumulated_drift, growth_by_class
 
 
-def fact(
+def record(
     update: str, labels: int, drift: float | None = 0.0, label_changes: LabelChanges | None = None, steps: int = 9
 ) -> Round:
     steps = 0 if update == "refit" else steps
@@ -35,7 +35,7 @@ def played(events: list[tuple[LabelChanges, float]], initial: int = 50) -> list[
         )
         update = Auto().decide(history, label_changes)
         labels = label_changes.known + label_changes.added + corrected
-        history.append(fact(update.spec, labels, drift, label_changes))
+        history.append(record(update.spec, labels, drift, label_changes))
     return history
 
 
@@ -56,16 +56,16 @@ def test_it_begins_with_a_retraining_and_trains_on_when_labels_have_grown() -> N
 
 
 def test_a_model_that_was_only_a_probe_is_trained_from_the_beginning() -> None:
-    probe = fact("retrain", 20, steps=0)
+    probe = record("retrain", 20, steps=0)
     assert Auto().decide([probe], LabelChanges(known=20, added=16)).spec == "retrain"
 
 
 def one_event(label_changes: LabelChanges, drift: float = 0.0) -> str:
-    """What is said after five quiet rounds and then this."""
+    """The reason of the update after five quiet rounds and then this."""
     history = played([(LabelChanges(added=16), 0.0)] * 5)
     known = history[-1].labels
     if drift:
-        history.append(fact("refit", known + 16, drift, LabelChanges(known, 16)))
+        history.append(record("refit", known + 16, drift, LabelChanges(known, 16)))
     update = Auto().decide(history, replace(label_changes, known=known, added=16))
     return update.reason if update.spec == "retrain" else ""
 
@@ -98,7 +98,7 @@ def test_the_last_round_goes_over_all_labels_once_more() -> None:
     known = history[-1].labels
     update = Auto().decide(history, LabelChanges(known, 16, last=True))
     assert (update.spec, update.reason) == ("finetune:3", "the last round")
-    loud = [*history, fact("refit", known + 16, 9.0, LabelChanges(known, 16))]
+    loud = [*history, record("refit", known + 16, 9.0, LabelChanges(known, 16))]
     assert Auto().decide(loud, LabelChanges(known + 16, 16)).spec == "retrain"
     assert Auto().decide(loud, LabelChanges(known + 16, 16, last=True)).spec == "finetune:3"
     assert Auto().decide(history, LabelChanges(known, 16, new_class_count=1, unseen=1, last=True)).spec == "retrain"
@@ -116,34 +116,34 @@ def test_a_model_that_became_a_probe_again_is_trained_from_the_beginning() -> No
     history = played([(LabelChanges(added=16), 0.0)] * 5)
     withdrawn = history[-1].labels - 10
     assert Auto().decide(history, LabelChanges(known=10, withdrawn=withdrawn)).spec == "retrain"
-    history.append(fact("retrain", 10, label_changes=LabelChanges(known=10, withdrawn=withdrawn), steps=0))
+    history.append(record("retrain", 10, label_changes=LabelChanges(known=10, withdrawn=withdrawn), steps=0))
     assert Auto().decide(history, LabelChanges(known=10, added=8)).reason == "nothing has been learnt yet"
 
 
 def test_a_head_that_cannot_be_refitted_alone_does_not_count_as_trained() -> None:
-    history = [fact("retrain", 100), replace(fact("refit", 130), cost=Cost(steps=2)), fact("refit", 150)]
+    history = [record("retrain", 100), replace(record("refit", 130), cost=Cost(steps=2)), record("refit", 150)]
     assert Auto().decide(history, LabelChanges(known=150, added=16)).spec == "finetune:3"
 
 
 def test_a_last_round_does_not_repeat_a_training_that_was_just_made() -> None:
-    history = [fact("retrain", 100), fact("finetune:3", 160)]
+    history = [record("retrain", 100), record("finetune:3", 160)]
     assert Auto().decide(history, LabelChanges(known=160, last=True)).spec == "refit"
     assert Auto().decide(history, LabelChanges(known=160, added=1, last=True)).spec == "finetune:3"
-    assert Auto().decide([*history, fact("refit", 161)], LabelChanges(known=161, last=True)).spec == "finetune:3"
-    # Nor where somebody asks for it again, and nothing has come since.
-    asked_before = replace(fact("refit", 160), label_changes=LabelChanges(known=160, last=True))
+    assert Auto().decide([*history, record("refit", 161)], LabelChanges(known=161, last=True)).spec == "finetune:3"
+    # Nor if it is requested again without new labels.
+    asked_before = replace(record("refit", 160), label_changes=LabelChanges(known=160, last=True))
     assert Auto().decide([*history, asked_before], LabelChanges(known=160, last=True)).spec == "refit"
-    corrected = replace(fact("refit", 160), label_changes=LabelChanges(known=159, corrected=1))
+    corrected = replace(record("refit", 160), label_changes=LabelChanges(known=159, corrected=1))
     assert Auto().decide([*history, corrected], LabelChanges(known=160, last=True)).spec == "finetune:3"
 
 
 def test_a_history_without_a_retraining_is_gone_on_with() -> None:
-    assert Auto().decide([fact("finetune", 100)], LabelChanges(known=100, added=16)).spec == "refit"
+    assert Auto().decide([record("finetune", 100)], LabelChanges(known=100, added=16)).spec == "refit"
 
 
 def test_classes_with_few_labels_that_get_more_are_trained_on() -> None:
     history = [
-        fact(
+        record(
             "retrain",
             104,
             label_changes=LabelChanges(known=92, added=12, new_class_count=1, counts=(50, 50, 4), unseen=4),

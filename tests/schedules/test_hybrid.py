@@ -85,7 +85,7 @@ def test_a_spec_carries_every_bit_of_epsilon(epsilon: float, patience: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("hybrid:accuracy:0", "`epsilon` must be"),
         ("hybrid:accuracy:-1", "`epsilon` must be"),
@@ -101,6 +101,6 @@ def test_a_spec_carries_every_bit_of_epsilon(epsilon: float, patience: int) -> N
         ("hybrid:3", "is not a valid spec|no signal"),
     ],
 )
-def test_what_cannot_detect_anything_is_refused(spec: str, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_what_cannot_detect_anything_is_refused(spec: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         make_schedule(spec)

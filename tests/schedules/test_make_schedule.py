@@ -37,14 +37,16 @@ def test_they_belong_to_hybrid_schedules(spec: str, epsilon: float | None, patie
         make_schedule(spec, epsilon, patience)
 
 
-@pytest.mark.parametrize(("epsilon", "patience", "said"), [(0.0, None, "`epsilon`"), (None, 0, "`patience`")])
-def test_bad_values_beside_the_spec_are_refused(epsilon: float | None, patience: int | None, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+@pytest.mark.parametrize(("epsilon", "patience", "message"), [(0.0, None, "`epsilon`"), (None, 0, "`patience`")])
+def test_bad_values_of_epsilon_and_patience_are_refused(
+    epsilon: float | None, patience: int | None, message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
         make_schedule("hybrid:accuracy", epsilon, patience)
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("fixed", "write fixed:FIRST"),
         ("fixed:soon", "must be a whole number from 1 on, not soon"),
@@ -58,8 +60,8 @@ def test_bad_values_beside_the_spec_are_refused(epsilon: float | None, patience:
         ("constant:retrain", "no schedule named 'constant'"),
     ],
 )
-def test_nonsense_is_refused_at_once(spec: str, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_nonsense_is_refused_at_once(spec: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         make_schedule(spec)
 
 

@@ -219,7 +219,7 @@ class Remembers(GoodSchedule):
 
 class LooksAtTheClock(GoodSchedule):
     def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
-        return Retrain() if sum(fact.training_time for fact in history) < 100 else FineTune()
+        return Retrain() if sum(record.training_time for record in history) < 100 else FineTune()
 
 
 class Forgets(GoodSchedule):

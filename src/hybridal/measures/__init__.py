@@ -1,1 +1,1 @@
-"""Pure functions over predictions and facts."""
+"""Metrics, calibration, forecasts and advice: pure functions over predictions and round records."""
