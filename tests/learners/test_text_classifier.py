@@ -80,7 +80,7 @@ def test_a_folder_of_an_earlier_edition_is_refused(folder: Path, tmp_path: Path)
     about = json.loads((copy / "hybridal.json").read_text())
     del about["pooling"]
     (copy / "hybridal.json").write_text(json.dumps(about))
-    with pytest.raises(UserError, match="was exported by an earlier edition; export its run again"):
+    with pytest.raises(UserError, match="was exported by an unpublished version of hybridal; export its run again"):
         TextClassifier.load(copy, "cpu")
 
 

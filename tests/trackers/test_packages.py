@@ -73,7 +73,5 @@ def test_every_round_counts_once_however_often_its_run_went_on(
 def test_what_is_missing_is_said_with_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlflow", None)
     monkeypatch.setattr("hybridal.trackers.tensorboard.find_spec", lambda _name: None)
-    with pytest.raises(
-        UserError, match=rf"'{package}' needs {package}; `pip install 'hybridal\[{package}\]'` brings it"
-    ):
+    with pytest.raises(UserError, match=rf"'{package}' needs {package}; run `pip install 'hybridal\[{package}\]'`"):
         TRACKERS.make(package)

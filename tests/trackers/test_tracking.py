@@ -48,13 +48,13 @@ def test_what_a_tracker_could_not_take_comes_again_with_the_next_round() -> None
     tracker.away = True
     tracking.offer([])
     tracking.offer(HISTORY[:1])
-    assert said == ["The tracker failed (no route to host); the run goes on, and offers it its rounds again."]
+    assert said == ["The tracker failed (no route to host); the run continues and will send these rounds again."]
     tracker.away = False
     tracking.offer(HISTORY[:2])
     assert (tracker.begun, tracker.rounds) == (["mail 7"], [1, 2])
     tracker.away = True
     tracking.offer(HISTORY[:3])
-    assert said[1:] == ["The tracker failed (TimeoutError); the run goes on, and offers it its rounds again."]
+    assert said[1:] == ["The tracker failed (TimeoutError); the run continues and will send these rounds again."]
     tracker.away = False
     tracking.offer(HISTORY)
     assert (tracker.begun, tracker.rounds) == (["mail 7"], [1, 2, 3, 4])
@@ -71,7 +71,7 @@ def test_stopping_by_hand_is_not_taken_for_a_failure() -> None:
 def test_figures_are_numbers_and_nothing_else() -> None:
     found = figures(HISTORY[0])
     assert found["validation/f1"] == 0.85
-    assert found["news/added"] == 10
+    assert found["label_changes/added"] == 10
     assert not found.keys() & {"round", "changes/loss", "news/last", "news/counts", "temperature", "test", "acquired"}
     assert all(math.isfinite(number) for number in found.values())
 

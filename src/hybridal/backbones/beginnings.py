@@ -1,6 +1,6 @@
-"""The tokens of a text that is far longer than a model reads: only its beginning is looked at.
+"""Tokenise only the beginning of texts that are much longer than a model reads.
 
-A tokenizer makes tokens of the whole text and then cuts: seconds for some megabytes, of which a page is read.
+Tokenizers encode the whole text and then truncate, which takes seconds for some megabytes.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# Of most languages a token has fewer letters, so that the first beginning is enough.
+# Characters per token to start with; in most languages a token has fewer, so one attempt is enough.
 LETTERS = 8
-# By how much more is looked at when it was not.
+# Factor for the next attempt.
 MORE = 4
 
-# Where a word ends for every tokenizer that goes word by word; no accent comes between such a letter and a space.
+# The end of a word for every word-by-word tokenizer; no accent can follow between such a letter and a space.
 _END = re.compile(r"[0-9A-Za-z](?= )")
 
-# The first step of these makes pieces that never reach from a letter over a space, and what follows works on each.
+# Pre-tokenizers whose pieces never span a letter and a following space; later steps work on each piece.
 _WORD_BY_WORD = ("BertPreTokenizer", "ByteLevel", "Metaspace", "Whitespace", "WhitespaceSplit")
-# These change a letter by its neighbours in the same word at most.
+# Normalizers that change a letter depending only on neighbours in the same word.
 _NEAR = ("BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Precompiled", "Strip", "StripAccents")
 
 
 def encode_beginnings(backend: Any, texts: Sequence[str], length: int) -> list[list[int]]:
-    """What `backend`, which `reads_word_by_word` and cuts to this length, makes of whole texts."""
+    """Return the same token ids as encoding whole texts, for a tokenizer that `reads_word_by_word`."""
     rows: list[list[int]] = [[] for _ in texts]
     left, letters = list(range(len(texts))), LETTERS * length
     while left:
@@ -38,7 +38,7 @@ def encode_beginnings(backend: Any, texts: Sequence[str], length: int) -> list[l
 
 
 def beginning(text: str, letters: int) -> str:
-    """So many letters and the rest of their last word, or all of a text that has no end of a word behind them.
+    """Return the first letters up to the end of a word, or the whole text if no word ends after them.
 
     >>> beginning("to be or not to be", 7)
     'to be or'
@@ -50,7 +50,7 @@ def beginning(text: str, letters: int) -> str:
 
 
 def reads_word_by_word(backend: Any) -> bool:
-    """Whether a word's tokens depend on nothing behind the space that follows it, and texts are cut at their end."""
+    """Return whether tokens of a word do not depend on later words, and texts are truncated at their end."""
     first, *_ = _steps(backend.pre_tokenizer, "pretokenizers") or [{}]
     return (
         (backend.truncation or {}).get("direction") == "right"
@@ -64,8 +64,8 @@ def reads_word_by_word(backend: Any) -> bool:
 
 
 def _steps(part: Any, under: str) -> Sequence[Mapping[str, Any]]:
-    """What a part of a tokenizer does, step by step, as its file has it."""
+    """Return the steps of a part of a tokenizer, as in its file."""
     if part is None:
         return []
-    said: dict[str, Any] = json.loads(part.__getstate__())
-    return said[under] if said["type"] == "Sequence" else [said]
+    steps: dict[str, Any] = json.loads(part.__getstate__())
+    return steps[under] if steps["type"] == "Sequence" else [steps]

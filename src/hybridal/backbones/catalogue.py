@@ -1,4 +1,4 @@
-"""The backbones that have a name, and what can be asked of an encoder."""
+"""The named backbones, and limits of encoders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hybridal.errors import UserError
 
 @dataclass(frozen=True)
 class Limits:
-    """How many layers an encoder has and how many tokens it reads; None: its configuration does not say.
+    """Number of layers and maximum number of tokens of an encoder; None if its configuration does not say.
 
     >>> Limits("mine", 6, 512).check(128, train_layers=2)
     """
@@ -20,7 +20,7 @@ class Limits:
     positions: int | None
 
     def check(self, max_length: int, train_layers: int | None = None) -> None:
-        """Refuse texts longer than the encoder reads, and to train more layers than it has.
+        """Refuse a text length or a number of trained layers that the encoder does not have.
 
         Raises:
             UserError: If `max_length` or `train_layers` is too large.
@@ -39,7 +39,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of a named backbone before its files are here."""
+    """What is known about a named backbone before it is downloaded."""
 
     about: str
     layers: int

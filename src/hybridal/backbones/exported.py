@@ -1,4 +1,4 @@
-"""What an exported model says of itself, in `hybridal.json`."""
+"""Read `hybridal.json`, which describes an exported model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ABOUT = "hybridal.json"
 
 @dataclass(frozen=True)
 class _Fields:
-    """What `TextClassifier.load` needs."""
+    """The fields that `TextClassifier.load` needs."""
 
     pooling: Literal["mean", "first"]
     classes: tuple[str, ...]
@@ -24,13 +24,13 @@ class _Fields:
 
 
 def was_exported(folder: Path) -> bool:
-    """Whether this folder holds a classifier of ours that reads the mean of all tokens."""
+    """Return whether the folder has a classifier that hybridal exported with mean pooling."""
     about = folder / ABOUT
     return about.is_file() and read_object(about).get("pooling") == "mean"
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """The content of `hybridal.json`, once everything that loading needs is known to be there.
+    """Read and validate `hybridal.json`.
 
     Args:
         folder: A folder that `TextClassifier.save`, `hybridal export` or a run wrote.
@@ -53,7 +53,7 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise UserError(f"{folder} is neither an exported model nor a run: it has no {ABOUT}; check the path.")
     about = read_object(path)
     if "pooling" not in about:
-        raise UserError(f"{folder} was exported by an earlier edition; export its run again.")
+        raise UserError(f"{folder} was exported by an unpublished version of hybridal; export its run again.")
     known = {name: about[name] for name in _Fields.__dataclass_fields__ if name in about}
     try:
         wrong = [f"`{name}` {what}" for name, what in type_errors(_Fields(**known))]

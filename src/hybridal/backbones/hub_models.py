@@ -1,4 +1,4 @@
-"""Encoders from the Hugging Face hub, or from its local cache."""
+"""Encoders from the Hugging Face hub or its local cache."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hybridal.backbones.tokenizer import TOKENIZER_FILES
 from hybridal.errors import UserError, reason
 
 _WEIGHTS = ["*.safetensors", "*.safetensors.index.json"]
-_POOLING = "1_Pooling/config.json"  # of encoders that were trained to compare texts
+_POOLING = "1_Pooling/config.json"  # of sentence-transformers
 _FILES = ["config.json", *_WEIGHTS, *TOKENIZER_FILES, _POOLING]
 
 
 def folder(hub_id: str, notify: Callable[[str], None]) -> Path:
-    """Downloads what is needed of a repository once, and gives its folder."""
+    """Return the folder of a repository; download its model files if they are not cached."""
     if (here := cached(hub_id)) is not None:
         return here
     notify(f"Downloading {hub_id} from the hub")
@@ -23,19 +23,19 @@ def folder(hub_id: str, notify: Callable[[str], None]) -> Path:
 
 
 def cached(hub_id: str) -> Path | None:
-    """The folder of a repository that was downloaded before; None if it was not."""
+    """Return the cached folder of a repository, or None."""
     from huggingface_hub import snapshot_download
 
-    with contextlib.suppress(Exception):  # not in the cache yet: the hub's client raises many kinds for that
+    with contextlib.suppress(Exception):  # not cached: the client raises various errors for that
         here = Path(snapshot_download(hub_id, allow_patterns=_FILES, local_files_only=True))
-        # Other tools may have fetched a part alone, such as the tokenizer.
+        # Other tools may have downloaded only some files, such as the tokenizer.
         if (here / "config.json").is_file() and any(here.glob("*.safetensors")):
             return here
     return None
 
 
 def configuration(hub_id: str) -> Path:
-    """A folder with the repository's `config.json`, which takes a moment to download."""
+    """Download only the `config.json` of a repository and return its folder."""
     return _downloaded(hub_id, ["config.json"])
 
 

@@ -1,4 +1,4 @@
-"""From a backbone's name to its folder."""
+"""Load a backbone by name."""
 
 from __future__ import annotations
 
@@ -23,8 +23,18 @@ BACKBONE_NAMES = (*wheel_models.WHEEL_MODELS, "tiny", *HUB_IDS)
 
 
 def load_backbone(name: str, task: Task, notify: Callable[[str], None] = lambda _: None) -> Backbone:
-    """The backbone of this name: `minilm`, `mpnet`, `tiny`, `distilbert`, `bert`, `roberta`, a folder, or any
-    hub id. `tiny` learns its vocabulary from the task's texts; the others do not look at the task.
+    """Load a backbone, downloading it if necessary.
+
+    Args:
+        name: `minilm`, `mpnet`, `tiny`, `distilbert`, `bert`, `roberta`, a folder, or a hub id.
+        task: Used by `tiny` only, whose vocabulary is counted in the task's texts.
+        notify: Receives a message about a download.
+
+    Returns:
+        The backbone.
+
+    Raises:
+        UserError: If there is no such backbone, or it cannot be downloaded.
     """
     if (here := local_backbone(name, task)) is not None:
         return here
@@ -35,7 +45,7 @@ def load_backbone(name: str, task: Task, notify: Callable[[str], None] = lambda 
 
 
 def local_backbone(name: str, task: Task) -> Backbone | None:
-    """The backbone if all its files are on this machine; None if it would have to be downloaded."""
+    """Return the backbone if all its files are on this machine, else None."""
     if name in wheel_models.WHEEL_MODELS:
         return Backbone(name, wheel_models.cache(name)) if wheel_models.is_here(name) else None
     if name == "tiny":
@@ -45,17 +55,17 @@ def local_backbone(name: str, task: Task) -> Backbone | None:
         nested = folder / NESTED
         is_nested = not (folder / "config.json").is_file() and (nested / "config.json").is_file()
         return Backbone(name, (nested if is_nested else folder).resolve())
-    if name.startswith(("/", "./", "../", "~")) or Path(name).exists():  # which no id on the hub does
+    if name.startswith(("/", "./", "../", "~")) or Path(name).exists():  # hub ids do not look like paths
         raise UserError(f"Backbone '{name}' is not a folder; check the path, or name a backbone.", field="backbone")
     cached = hub_models.cached(HUB_IDS.get(name, name))
     return None if cached is None else Backbone(name, cached)
 
 
 def remote_limits(name: str) -> Limits:
-    """What a backbone that is not on this machine can be asked for, without downloading its weights.
+    """Return the limits of a backbone without downloading its weights.
 
     Raises:
-        UserError: If there is no such backbone; of a hub id, `config.json` is fetched.
+        UserError: If there is no such backbone; for a hub id, `config.json` is downloaded.
     """
     if name in CATALOGUE:
         return Limits(name, CATALOGUE[name].layers, CATALOGUE[name].positions)
@@ -65,7 +75,7 @@ def remote_limits(name: str) -> Limits:
 
 @contextmanager
 def _known_names_offered(name: str) -> Iterator[None]:
-    """Add to the hub's refusal the named backbone that was probably meant: a hub id may well be close to one."""
+    """Add to the hub's error the named backbone that was probably meant."""
     try:
         yield
     except UserError as error:

@@ -1,4 +1,4 @@
-"""What a model folder may not refer to: weights outside the folder and code on a hub, which transformers would load."""
+"""Refuse model folders that refer to weights outside the folder or to code on a hub, which transformers would load."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _read(path: Path) -> Any:
 
 
 def _settings(config: Any) -> Iterator[tuple[str, Any]]:
-    """Every name with its value, also of configurations inside this one."""
+    """Yield all names with their values, including nested configurations."""
     for name, value in config.items() if isinstance(config, dict) else ():
         yield name, value
         yield from _settings(value)

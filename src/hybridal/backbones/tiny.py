@@ -1,4 +1,4 @@
-"""A two-layer random encoder whose vocabulary is counted in the task's own texts: for tests and dry runs."""
+"""A two-layer random encoder with a vocabulary from the task's texts, for tests and dry runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPECIAL = {
 
 
 def folder(task: Task) -> Path:
-    """Made once per task; the same texts give the same encoder."""
+    """Create the encoder once per task; the same texts give the same encoder."""
     texts = task.train.texts[:TEXTS]
     digest = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     home = cache_dir() / "backbones" / f"tiny-{digest}"
@@ -53,14 +53,14 @@ def _save_tokenizer(texts: Sequence[str], target: Path) -> None:
     tokenizer.add_special_tokens([*SPECIAL.values()])
     tokenizer.save(str(target / FILE))
     about: dict[str, Any] = {**SPECIAL, "backend": "tokenizers", "tokenizer_class": "TokenizersBackend"}
-    about["model_max_length"] = int(1e30)  # none: as transformers says it
+    about["model_max_length"] = int(1e30)  # the value of transformers for "no limit"
     (target / CONFIG).write_text(strict_json(dict(sorted(about.items())), indent=2) + "\n", encoding="utf-8")
 
 
 def _pieces(words: Counter[str]) -> Iterable[str]:
-    """Frequent characters, inside a word and at its start, then frequent words; ties go by spelling.
+    """Return frequent characters, inside a word and at its start, then frequent words; ties are sorted.
 
-    Counted here because the library's own trainer breaks ties at random: no two machines would agree.
+    The trainer of the library breaks ties at random, so that machines would differ.
     """
     characters: Counter[str] = Counter()
     for word, count in words.items():
@@ -75,7 +75,7 @@ def _by_frequency(counts: Counter[str]) -> list[str]:
 
 
 def _save_encoder(target: Path) -> None:
-    """As transformers draws it: all modules draw for themselves when they are made, and are then drawn again."""
+    """Initialise the weights like transformers, which initialises each module twice."""
     import torch
     from safetensors.torch import save_file
 
@@ -108,7 +108,7 @@ def _save_encoder(target: Path) -> None:
 
 
 def _modules() -> Iterator[tuple[str, Any]]:
-    """In BERT's order, under its names."""
+    """Yield the modules in the order and with the names of BERT."""
     from torch import nn
 
     yield "embeddings.word_embeddings", nn.Embedding(VOCABULARY, WIDTH, padding_idx=0)

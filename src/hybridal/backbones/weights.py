@@ -1,4 +1,4 @@
-"""Weights are read from safetensors only: the older `*.bin` files are pickles, which run code when they are read."""
+"""Require weights in safetensors: the older `*.bin` files are pickles, which run code when they are loaded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
 def check_weights(folder: Path) -> None:
-    """Refuse a folder whose model, or adapter, is there as a pickle only, or damaged; only headers are read.
+    """Refuse a model or adapter that is a pickle or damaged; only headers are read.
 
     Args:
         folder: An encoder or classifier as transformers saves it.

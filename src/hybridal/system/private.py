@@ -15,7 +15,7 @@ def make_private(paths: Iterable[Path]) -> None:
     """Set folders to 0700 and files to 0600.
 
     Args:
-        paths: What other users must not read; what is not there is left out.
+        paths: Folders and files; missing ones are skipped.
 
     Raises:
         OSError: The permissions cannot be changed.
@@ -26,10 +26,10 @@ def make_private(paths: Iterable[Path]) -> None:
 
 
 def close_to_others(paths: Iterable[Path]) -> None:
-    """Make private what everybody may read; what is shared with a group was shared on purpose, and stays so.
+    """Make world-readable paths private; keep those that are shared with a group only.
 
     Args:
-        paths: Folders and files of an earlier version. What belongs to another user is left as it is.
+        paths: Folders and files of an earlier version. Those of another user are kept as they are.
     """
     for path in paths:
         with suppress(OSError):

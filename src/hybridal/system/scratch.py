@@ -1,4 +1,4 @@
-"""Folders for a while, which go away even if their process is killed."""
+"""Temporary folders that are removed even if their process is killed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 
 PREFIX = "hybridal-scratch-"
 MIN_AGE = 60.0
-"""Seconds in which a folder may have been made and not be locked yet."""
+"""Seconds after which a folder is certainly locked by the process that created it."""
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """An empty folder that is gone when the block ends; what killed processes left behind goes when it begins.
+    """Yield an empty folder that is removed after the block; also remove those that killed processes left behind.
 
     >>> with scratch() as folder:
     ...     _ = (folder / "note").write_text("x")
@@ -26,13 +26,13 @@ def scratch() -> Iterator[Path]:
     False
     """
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        # One that is in use, or somebody else's, stays.
+        # Folders in use and those of other users cannot be locked, and stay.
         with suppress(OSError):
             if folder.stat().st_mtime < time.time() - MIN_AGE:
                 with _held(folder):
                     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=PREFIX) as name, ExitStack() as held:
-        # A file system that knows no locks gives none to whoever clears away either.
+        # On file systems without locks, the cleanup cannot lock the folder either, and keeps it.
         with suppress(OSError):
             held.enter_context(_held(Path(name)))
         yield Path(name)
@@ -40,7 +40,7 @@ def scratch() -> Iterator[Path]:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    """Holds a folder locked; the lock ends with its process, however that ends."""
+    """Lock a folder; the system releases the lock if the process is killed."""
     if sys.platform == "win32":
         raise OSError("Windows has no locks for folders")
     import fcntl

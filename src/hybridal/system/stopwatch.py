@@ -1,4 +1,4 @@
-"""Seconds per phase."""
+"""Measure seconds per phase."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class Stopwatch:
-    """Adds up the time of named phases; `synchronise` waits for a device before each reading.
+    """Sums the time of named phases; `synchronise` waits for the device before each reading.
 
     >>> watch = Stopwatch()
     >>> with watch("train"):
@@ -33,6 +33,6 @@ class Stopwatch:
             self.add({phase: time.perf_counter() - start})
 
     def add(self, seconds: Mapping[str, float]) -> None:
-        """What was measured elsewhere."""
+        """Add times that were measured elsewhere."""
         for phase, taken in seconds.items():
             self.seconds[phase] = self.seconds.get(phase, 0.0) + taken

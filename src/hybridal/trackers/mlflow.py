@@ -1,4 +1,4 @@
-"""Runs in MLflow: on a server, or in a database on this machine."""
+"""Log runs to MLflow."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hybridal.trackers import figures, parameters
 
 _OURS = "hybridal.id"
 
-# A server that does not answer may not keep a round waiting for minutes, nor may its address stand among results.
-_HABITS = {
+# Fail fast if the server does not answer, and do not print its address among the results.
+_DEFAULTS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "5",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
@@ -22,18 +22,18 @@ _HABITS = {
 
 
 class Mlflow:
-    """A run of an experiment, on the server that MLFLOW_TRACKING_URI names; without one, in `mlflow.db` here."""
+    """Logs to the server in MLFLOW_TRACKING_URI, or to `mlflow.db` in the current folder."""
 
     name: ClassVar[str] = "mlflow"
 
     def __init__(self, experiment: str | None = None) -> None:
-        for habit, value in _HABITS.items():
-            os.environ.setdefault(habit, value)
+        for variable, value in _DEFAULTS.items():
+            os.environ.setdefault(variable, value)
         try:
             import mlflow
         except ModuleNotFoundError as error:
             raise UserError(
-                f"The tracker 'mlflow' needs {error.name}; `pip install 'hybridal[mlflow]'` brings it.", field="tracker"
+                f"The tracker 'mlflow' needs {error.name}; run `pip install 'hybridal[mlflow]'`.", field="tracker"
             ) from error
         self._mlflow: Any = mlflow
         self.experiment = str(experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME", "hybridal"))
@@ -45,7 +45,7 @@ class Mlflow:
         found = client.search_runs([experiment], f"tags.`{_OURS}` = '{id}'")
         run = found[0] if found else client.create_run(experiment, run_name=name, tags={_OURS: id})
         self._run: str = run.info.run_id
-        # What was logged before a kill, whole or not, is not logged again.
+        # Do not log parameters and rounds again that were logged before the run was interrupted.
         asked = {key: str(value) for key, value in parameters(about).items() if key not in run.data.params}
         client.log_batch(self._run, params=[self._mlflow.entities.Param(*pair) for pair in asked.items()])
         self._taken = {metric.step for metric in client.get_metric_history(self._run, "labels")}
@@ -57,5 +57,5 @@ class Mlflow:
         metrics = [entities.Metric(name, number, now, fact.round) for name, number in figures(fact).items()]
         tags = [entities.RunTag(name, getattr(fact, name)) for name in ("update_sequence", "update", "reason")]
         self._client.log_batch(self._run, metrics=metrics, tags=tags)
-        # No run is left open, whatever ends its process: one that goes on is finished anew with each round.
+        # Mark the run as finished after each round, so that a killed process leaves no open run.
         self._client.set_terminated(self._run)

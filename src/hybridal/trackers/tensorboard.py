@@ -1,4 +1,4 @@
-"""Runs in TensorBoard: a folder a run."""
+"""Log runs to TensorBoard, one folder per run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hybridal.trackers import figures, parameters
 
 
 class TensorBoard:
-    """Files that `tensorboard --logdir FOLDER` shows."""
+    """Writes files for `tensorboard --logdir FOLDER`."""
 
     name: ClassVar[str] = "tensorboard"
 
     def __init__(self, folder: str | Path = "tensorboard") -> None:
         if find_spec("tensorboard") is None:
             raise UserError(
-                "The tracker 'tensorboard' needs tensorboard; `pip install 'hybridal[tensorboard]'` brings it.",
+                "The tracker 'tensorboard' needs tensorboard; run `pip install 'hybridal[tensorboard]'`.",
                 field="tracker",
             )
         self.folder = Path(folder)
@@ -29,7 +29,7 @@ class TensorBoard:
     def begin(self, id: str, name: str, about: Mapping[str, Any]) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        # What earlier sessions wrote of this run is not shown any more: its rounds come again.
+        # Hide what an interrupted process wrote: all rounds are sent again.
         plain = re.sub(r"[^\w.-]+", "-", name)
         self._writer: Any = SummaryWriter(str(self.folder / f"{plain}-{id[:8]}"), purge_step=1)
         rows = "".join(f"| {key} | {value} |\n" for key, value in parameters(about).items())
