@@ -99,7 +99,7 @@ def test_a_deleted_checkpoint_took_the_labels_with_it(laboratory: Laboratory, un
     ended = hybridal("export", folder, tmp_path / "mine")
     assert ended.code == 2
     assert ended.stderr == (
-        f"hybridal: {folder} has lost its checkpoint, which knows the labels; compute it again with "
+        f"hybridal: {folder} has no checkpoint, which contains the labels; compute it again with "
         f"`hybridal resume {folder} --recompute`.\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -32,6 +32,6 @@ def test_what_cannot_be_pushed(unbroken: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(huggingface_hub, "get_token", lambda: None)
     ended = hybridal("push", unbroken, "me/toy")
     assert (ended.code, ended.stdout) == (2, "")
-    assert ended.stderr.startswith("hybridal: The hub asks who you are, and there is no token; make one that may write")
+    assert ended.stderr.startswith("hybridal: There is no access token for the hub; create one with write")
     ended = hybridal("push", tmp_path, "me/toy")
     assert (ended.code, ended.stderr) == (2, f"hybridal: {tmp_path} is not a run folder: it has no run.json.\n")

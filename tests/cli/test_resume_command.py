@@ -266,7 +266,7 @@ def test_a_changed_record_is_noticed_and_the_checkpoint_kept(half: Path) -> None
     before = contents(half)
     ended = hybridal("resume", half, "--recompute")
     assert ended.code == 3
-    assert ended.stderr.startswith("hybridal: Round 1 comes out differently from what is recorded: ")
+    assert ended.stderr.startswith("hybridal: Round 1 differs from its record: ")
     assert contents(half) == before
 
 
@@ -329,7 +329,7 @@ def test_a_run_of_a_gpu_goes_on_without_one_and_says_from_where_on(
 
     ended = hybridal("resume", half, "--device", "cpu")
     assert ended.code == 0
-    assert f"{half} goes on with device cpu, after NVIDIA H200: " in ended.stdout
+    assert f"{half} continues on device cpu, after NVIDIA H200: " in ended.stdout
     assert facts(half) == facts(unbroken)
     (place,) = Journal(half / "places.jsonl").read()
     assert (place["rounds"], place["hardware"]["device"]) == (3, "cpu")

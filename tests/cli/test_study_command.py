@@ -176,7 +176,7 @@ def test_a_study_of_another_machine_s_gpu_goes_on_with_a_device_of_this_one(
     folder = StudyFolder.create(tmp_path / "s", study, about, checked_tasks(study))
     code, said = call("resume", folder.path, "--device", "cpu", "--workers", workers)
     assert code == 0, said
-    assert f"{folder.path} goes on with device cpu, after NVIDIA H200: " in said
+    assert f"{folder.path} continues on device cpu, after NVIDIA H200: " in said
     (cell,) = folder.cells
     assert folder.complete(cell)
     (place,) = Journal(folder.path / "places.jsonl").read()

@@ -28,8 +28,8 @@ def test_only_a_change_is_recorded_and_only_another_device_is_told(tmp_path: Pat
         (5, "H200", "3.0"),
     ]
     assert [sentence.split(":")[0] for sentence in told] == [
-        f"{tmp_path} goes on with device cpu, after H200",
-        f"{tmp_path} goes on with device H200, after cpu",
+        f"{tmp_path} continues on device cpu, after H200",
+        f"{tmp_path} continues on device H200, after cpu",
     ]
 
 

@@ -128,7 +128,7 @@ def test_a_newer_export_takes_the_place_of_the_older(export: Export) -> None:
 def test_anything_else_is_not_written_over(export: Export, name: str, tmp_path: Path) -> None:
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text("dear to somebody")
-    with pytest.raises(UserError, match="model holds something else than a model, which is not written over"):
+    with pytest.raises(UserError, match="model holds other files than a model, which are not overwritten"):
         export()
     assert (tmp_path / name).read_text() == "dear to somebody"
 
@@ -205,7 +205,7 @@ def test_what_is_measured_on_is_apart() -> None:
     assert [(row[0], row[3]) for row in table[1:]] == [("id,4", "train"), ("id,2", "validation"), ("v", "validation")]
 
 
-@pytest.mark.parametrize(("about", "how"), [({}, "run `hybridal resume "), ({"key": "x"}, "ask ActiveLearner.load(")])
+@pytest.mark.parametrize(("about", "how"), [({}, "run `hybridal resume "), ({"key": "x"}, "use ActiveLearner.load(")])
 def test_who_has_the_model_is_said(about: dict[str, str], how: str, tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", SETTINGS, TASK, about)
     with pytest.raises(UserError, match=f"has no model folder yet; {re.escape(how)}"):

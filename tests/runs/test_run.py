@@ -388,7 +388,7 @@ class TestRestore:
 def test_seconds_may_differ_and_nothing_else(settings: Settings, tmp_path: Path) -> None:
     fact = run.resume_run(run.begin(settings.with_changes({"overrides": {"rounds": 1}}), tmp_path / "run"))[0]
     run.same_facts(fact, replace(fact, seconds={"train": 1e9}))
-    with pytest.raises(RunError, match=r"^Round 1 comes out differently from what is recorded: "):
+    with pytest.raises(RunError, match=r"^Round 1 differs from its record: "):
         run.same_facts(fact, replace(fact, kept_epoch=fact.kept_epoch + 1))
 
 

@@ -1,4 +1,4 @@
-"""The cards that go with a model and with a label set: how it came about, and what was measured."""
+"""Cards (README.md) of exported models and label sets: how they were made, and metrics."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ from hybridal.runs.settings import Settings
 from hybridal.tasks.task import Split, Task
 
 HERE = "this folder"
-"""What a card says of itself until it has an address."""
+"""Placeholder for the address of the repository."""
 
 _PROBE = "cross-fitted probe"
 _SHARED: Mapping[str, Any] = {"tags": ["active-learning", "hybridal"]}
 
 
 def model_card(task: Task, settings: Settings, fact: Round, plain: bool) -> str:
-    """Of a model that learnt last in this round; one that is not `plain` needs the code in its folder."""
+    """Return the card of a model.
+
+    Args:
+        task: The task.
+        settings: The settings of the run.
+        fact: The round in which the model was trained last.
+        plain: Whether transformers loads the model without the code in its folder.
+    """
     about: dict[str, Any] = {"library_name": "transformers", "pipeline_tag": "text-classification", **_SHARED}
     if found := _results(task, fact):
         about["model-index"] = [{"name": task.name, "results": found}]
@@ -57,7 +64,7 @@ The model knows only what its labels showed it: check it on your own texts befor
 
 
 def label_card(task: Task, settings: Settings, splits: Mapping[str, Split], fact: Round | None) -> str:
-    """Of labels that active learning asked for; `fact` is the last round that learnt from them."""
+    """Return the card of labels; `fact` is the last round that was trained on them."""
     files = [{"split": name, "path": f"{name}.parquet"} for name in splits]
     about: dict[str, Any] = {"task_categories": ["text-classification"], **_SHARED}
     about["configs"] = [{"config_name": "default", "data_files": files}]
@@ -89,7 +96,7 @@ classes are not as frequent here as elsewhere. `validation`, where there is one,
 
 
 def _front(about: Mapping[str, Any]) -> str:
-    """What the hub reads of a card."""
+    """Return the YAML header, which the hub reads."""
     import yaml
 
     return f"---\n{yaml.safe_dump(about, sort_keys=False, allow_unicode=True)}---\n"
@@ -101,7 +108,7 @@ def _splits(fact: Round) -> dict[str, Metrics]:
 
 
 def _measured(fact: Round) -> str:
-    """A table, a row a split that was measured; its intervals hold with a confidence of 95%."""
+    """Return a table with one row per split, with 95% confidence intervals."""
     rows = [
         f"| {split} | {m.n} | {_after('accuracy', accuracy_in_words(m))} | {_after('macro-F1', f1_in_words(m))} | "
         + " | ".join(_cell(known(m, name)) for name in ("nll", "nll_scaled", "ece", "ece_scaled"))
@@ -117,7 +124,7 @@ def _measured(fact: Round) -> str:
 
 
 def _after(name: str, words: str) -> str:
-    """A figure without its name, which the head of its column has."""
+    """Remove the name of a metric, which is in the header of its column."""
     return words.removeprefix(name).lstrip(": ")
 
 
@@ -126,9 +133,9 @@ def _cell(value: float | None) -> str:
 
 
 def _results(task: Task, fact: Round) -> list[dict[str, Any]]:
-    """The figures on test in the words that the hub knows.
+    """Return the test metrics in the hub's format.
 
-    Metadata has no room for an interval, so what was measured on a few validation texts is left out.
+    It has no intervals, so metrics on a few validation texts are omitted.
     """
     if fact.test is None:
         return []

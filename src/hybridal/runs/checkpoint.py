@@ -1,4 +1,4 @@
-"""A run's state on disk: one safetensors file, written beside and renamed, that proves itself when it is read."""
+"""Save and load the state of a run: one safetensors file, written atomically, with a checksum."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COUNTS = ("newest", "corrected", "withdrawn")
 
 @dataclass(frozen=True)
 class Contents:
-    """A state as it will lie on disk, on its way there: all in this machine's memory."""
+    """A copy of a state in main memory, ready to be written."""
 
     round: int
     tensors: Mapping[str, Any]
@@ -33,20 +33,24 @@ class Contents:
 
     @classmethod
     def of(cls, state: State, fact: Round | None) -> Contents:
-        """The state after `fact`'s round; None: before the first."""
+        """Copy the state after the round of `fact`, or before the first round if it is None."""
         counts = {name: getattr(state.pool, name) for name in _COUNTS}
-        said_of = {name: getattr(state, name) for name in ("round", "update_sequence", "temperature", "trained")}
-        about = {**said_of, **counts, "fact": fact and fact.to_json()}
+        fields = {name: getattr(state, name) for name in ("round", "update_sequence", "temperature", "trained")}
+        about = {**fields, **counts, "fact": fact and fact.to_json()}
         return cls(state.round, _to_tensors(state), strict_json(about))
 
 
 def save(folder: Path, state: State, fact: Round | None) -> Path:
-    """Keeps the state after `fact`'s round (None: before the first); drops the one before once this is durable."""
+    """Write the state after the round of `fact`, and delete the previous one once this is durable."""
     return write(folder, Contents.of(state, fact))
 
 
 def write(folder: Path, contents: Contents) -> Path:
-    """As `save`, for any thread to do."""
+    """Write a copied state; any thread may call this.
+
+    Raises:
+        RunError: If the file could not be written.
+    """
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
@@ -75,7 +79,11 @@ def write(folder: Path, contents: Contents) -> Path:
 
 
 def load(folder: Path) -> tuple[State, Round | None] | None:
-    """The newest state, or None where there is none."""
+    """Load the newest state and its round; return None if there is none.
+
+    Raises:
+        RunError: If the file is damaged.
+    """
     found = sorted(folder.glob("round-*.safetensors"))
     if not found:
         return None
@@ -122,8 +130,8 @@ def _to_state(tensors: Mapping[str, Any], about: Mapping[str, Any]) -> State:
     rows = {name: tensors[f"pool/{name}"].numpy() for name in _POOL if f"pool/{name}" in tensors}
     pool = Pool(**rows, **{name: about.get(name, 0) for name in _COUNTS})
     weights, moments = under("weights/") or None, under("moments/") or None
-    said_of = about["round"], about["update_sequence"], about.get("temperature"), about.get("trained", False)
-    return State(*said_of[:2], pool, weights, moments, snapshots, *said_of[2:])
+    temperature, trained = about.get("temperature"), about.get("trained", False)
+    return State(about["round"], about["update_sequence"], pool, weights, moments, snapshots, temperature, trained)
 
 
 def _digest(tensors: Mapping[str, Any], about: str) -> str:

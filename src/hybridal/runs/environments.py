@@ -1,4 +1,4 @@
-"""Where a run, a comparison or a study went on, when that was not where it was before."""
+"""Record changes of software and hardware when a run, a comparison or a study is resumed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,16 @@ def record_environment(
     rounds: int | Mapping[str, int],
     notify: Callable[[str], None],
 ) -> None:
-    """Records that what comes after so many lines of `rounds.jsonl` is computed `here`: with which versions, on what.
+    """Record the environment of the next rounds, if it differs from the last recorded one.
 
-    The state after a round is the same to the last bit on one machine alone. So nothing is recorded while versions and
-    hardware stay those that it was `begun` with.
+    Results are equal to the last bit only in the same environment.
+
+    Args:
+        folder: The run, comparison or study.
+        begun: Content of `run.json` or `study.json`, with the first environment.
+        here: The current environment.
+        rounds: Number of rounds recorded so far, or that of each cell.
+        notify: Receives a message if the device is another one.
     """
     journal = Journal(folder / "places.jsonl")
     last: Mapping[str, Any] = [begun, *journal.read()][-1]
@@ -30,6 +36,6 @@ def record_environment(
     before, now = last.get("hardware", {}).get("device"), here["hardware"]["device"]
     if before != now:
         notify(
-            f"{folder} goes on with device {now}, after {before}: what comes now is not bit for bit what would have "
-            f"come there; {journal.path.name} says where that begins."
+            f"{folder} continues on device {now}, after {before}: further results are not equal bit for bit to those "
+            f"of {before}; {journal.path.name} records from which round on."
         )

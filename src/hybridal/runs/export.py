@@ -1,4 +1,4 @@
-"""What leaves a run: the model, as a folder that transformers loads by itself, and the labels, as a table."""
+"""Export the model of a run as a folder for transformers, and its labels as CSV."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from hybridal.tasks.task import Split, Task
 
 
 def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, fact: Round, target: Path) -> None:
-    """Writes the weights that the classifier holds now, its tokenizer and a model card.
+    """Write the current weights of the classifier, its tokenizer and a model card.
 
-    The temperature is in the weights: whoever loads the folder gets the probabilities that we give.
+    The temperature is part of the weights, so that transformers computes the same probabilities.
     """
     about = {
         "temperature": fact.temperature,
@@ -45,9 +45,9 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
 def write_model(
     classifier: Any, encoder: Any, temperature: float, about: Mapping[str, Any], card: str, target: Path
 ) -> None:
-    """Writes a model's folder, in place of the model that may be there; a folder of anything else stays as it is."""
+    """Write a model folder, replacing an older model; refuse to replace a folder with other files."""
     if target.exists() and not _may_be_replaced(target):
-        raise UserError(f"{target} holds something else than a model, which is not written over; name a new folder.")
+        raise UserError(f"{target} holds other files than a model, which are not overwritten; name a new folder.")
     with folder_made_whole(target, replace=True) as scratch:
         classifier.save(scratch, temperature)
         encoder.save(scratch)
@@ -60,34 +60,38 @@ def _may_be_replaced(target: Path) -> bool:
 
 
 def finished_model(folder: RunFolder) -> Path:
-    """The folder of a run's model, once there is one."""
+    """Return the model folder of a finished run.
+
+    Raises:
+        UserError: If there is none yet.
+    """
     if not folder.model.is_dir():
         path, about = folder.path, folder.about()
         if "schedules" in about:
             raise UserError(f"{path} is a comparison, which keeps no model; run one of its schedules: `hybridal run`.")
-        how = f"ask ActiveLearner.load('{path}').model" if "key" in about else f"run `hybridal resume {path}`"
+        how = f"use ActiveLearner.load('{path}').model" if "key" in about else f"run `hybridal resume {path}`"
         raise UserError(f"{path} has no model folder yet; {how} for it.")
     return folder.model
 
 
 def model_folder(path: Path) -> Path:
-    """The model of a run folder, or the folder itself, which is then to be a model's."""
+    """Return the model of a run folder; return another folder unchanged."""
     return finished_model(RunFolder.open(path)) if (path / "run.json").exists() else path
 
 
 def finished_pool(folder: RunFolder) -> Pool:
-    """Which texts of a run have labels, and which."""
+    """Return the pool after the last round."""
     saved = checkpoint.load(folder.checkpoint)
     if saved is None:
         raise UserError(
-            f"{folder.path} has lost its checkpoint, which knows the labels; compute it again with "
+            f"{folder.path} has no checkpoint, which contains the labels; compute it again with "
             f"`hybridal resume {folder.path} --recompute`."
         )
     return saved[0].pool
 
 
 def labelled(task: Task, pool: Pool) -> dict[str, Split]:
-    """What has a label: `train` to learn from, in the order it was acquired, and `validation` to measure on."""
+    """Return the labelled texts: `train` in the order of labelling, and `validation`."""
     rows = replace(task.train, labels=pool.labels)
     held = rows.take(pool.held[pool.labels[pool.held] != UNKNOWN])
     fixed = task.validation.take(np.flatnonzero(task.validation.labels != UNKNOWN))
@@ -95,12 +99,9 @@ def labelled(task: Task, pool: Pool) -> dict[str, Split]:
 
 
 def labels_csv(task: Task, pool: Pool) -> str:
-    """CSV with id, label and text of each text that has a label, in the order they were acquired.
-
-    Under `split`, `train` was learnt from; `validation`, which comes last, was measured on.
-    """
+    """Return CSV with id, label, text and split of all labelled texts, in the order of labelling, validation last."""
     table = io.StringIO()
-    # The usual \r\n: with another line end the writer does not quote a lone \r, and readers see two rows.
+    # Use the default \r\n: with another line end, the writer does not quote a single \r, and readers see two rows.
     writer = csv.writer(table)
     writer.writerow(["id", "label", "text", "split"])
     for name, rows in labelled(task, pool).items():

@@ -1,4 +1,4 @@
-"""Models and label sets on the Hugging Face hub."""
+"""Upload models and label sets to the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hybridal.tasks.task import Task
 
 
 def push_model(write: Callable[[Path], object], repo: str, private: bool, token: str | None) -> str:
-    """Pushes the folder that `write` writes, with its card, and gives the address."""
+    """Upload the folder that `write` writes, with its card, and return the address."""
     return _push(write, repo, "model", private, token)
 
 
 def push_labels(
     task: Task, pool: Pool, settings: Settings, history: Sequence[Round], repo: str, private: bool, token: str | None
 ) -> str:
-    """Pushes what has a label as a dataset, a Parquet file a split, with its card."""
+    """Upload the labelled texts as a dataset, one Parquet file per split, and return the address."""
     splits = {name: split for name, split in labelled(task, pool).items() if len(split)}
     if not splits:
         raise UserError("There are no labels to push yet; teach some first.")
@@ -48,20 +48,20 @@ def _push(write: Callable[[Path], object], repo: str, kind: str, private: bool, 
 
     if not (token or get_token()):
         raise UserError(
-            "The hub asks who you are, and there is no token; make one that may write at "
+            "There is no access token for the hub; create one with write permission at "
             "https://huggingface.co/settings/tokens, then set HF_TOKEN or run `hf auth login`."
         )
     api = HfApi(token=token)
     with scratch() as home:
         folder = home / kind
         write(folder)
-        # The hub's client raises errors of many packages; whatever it is, the way out is the same.
+        # The client raises errors of many packages; the advice is the same for all.
         try:
             made = api.create_repo(repo, repo_type=kind, private=private, exist_ok=True)
             card = (folder / "README.md").read_text(encoding="utf-8").replace(f'"{HERE}"', f'"{made.repo_id}"')
             (folder / "README.md").write_text(card, encoding="utf-8")
-            said = f"Upload {kind} with hybridal"
-            api.upload_folder(repo_id=made.repo_id, folder_path=folder, repo_type=kind, commit_message=said)
+            message = f"Upload {kind} with hybridal"
+            api.upload_folder(repo_id=made.repo_id, folder_path=folder, repo_type=kind, commit_message=message)
         except Exception as error:
             raise UserError(
                 f"'{repo}' could not be pushed to the hub ({reason(error)}); check the name, the connection, and that "

@@ -1,4 +1,4 @@
-"""An append-only file of facts, one strict JSON object a line."""
+"""An append-only file with one JSON object per line."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from hybridal.errors import RunError
 from hybridal.system.files import strict_json, sync, sync_folder
 
-# Windows would write other ends of lines.
-_AS_IT_IS = getattr(os, "O_BINARY", 0)
+# Windows would convert line feeds.
+_BINARY = getattr(os, "O_BINARY", 0)
 
 
 class Journal:
-    """Each line is written whole or not at all; a last line that was cut off by a crash does not count.
+    """Writes each line completely or not at all; a last line that was cut off by a crash is ignored.
 
     >>> import tempfile
     >>> journal = Journal(Path(tempfile.mkdtemp()) / "facts.jsonl")
@@ -29,7 +29,11 @@ class Journal:
         self.path = path
 
     def read(self) -> list[dict[str, Any]]:
-        """All whole lines."""
+        """Return the objects of all complete lines.
+
+        Raises:
+            RunError: If a line is not a JSON object.
+        """
         if not self.path.exists():
             return []
         lines = self.path.read_bytes().split(b"\n")[:-1]
@@ -48,11 +52,15 @@ class Journal:
         return facts
 
     def append(self, fact: Mapping[str, Any]) -> None:
-        """Writes one line durably; when that fails, the file is as it was."""
+        """Write one line durably; if that fails, restore the file.
+
+        Raises:
+            RunError: If the line could not be written.
+        """
         line = (strict_json(fact) + "\n").encode()
         new = not self.path.exists()
         try:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _AS_IT_IS, 0o644)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o644)
             try:
                 size = self._whole_lines(descriptor)
                 os.ftruncate(descriptor, size)
@@ -74,7 +82,7 @@ class Journal:
 
     @staticmethod
     def _whole_lines(descriptor: int) -> int:
-        """The size of the file without a last line that was cut off."""
+        """Return the size of the file without an incomplete last line."""
         size = os.fstat(descriptor).st_size
         while size:
             start = max(0, size - 65536)

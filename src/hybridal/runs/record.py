@@ -1,4 +1,4 @@
-"""The run folder: what was asked, the facts of each round, and everything needed to go on."""
+"""The run folder: settings, round records, and everything that is needed to resume."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from hybridal.tasks.task import Task
 class RunFolder:
     """One run on disk.
 
-    `run.json` says what was asked and on what; `task/` holds the texts, so that the folder can be moved;
-    `rounds.jsonl` the facts, append-only; `checkpoint/` the state after the last round; `model/` and
-    `report.html` come at the end.
+    `run.json` has settings and environment; `task/` the texts, so that the folder can be moved; `rounds.jsonl` the
+    append-only round records; `checkpoint/` the state after the last round; `model/` and `report.html` are written at
+    the end.
     """
 
     def __init__(self, path: Path, task: Task | None = None, backbone: Backbone | None = None) -> None:
@@ -72,7 +72,7 @@ class RunFolder:
         return folder
 
     def refuse_others(self) -> None:
-        """Refuse a folder in which something else lies."""
+        """Refuse a folder that holds a run or leftovers of one."""
         if (self.path / "run.json").exists():
             raise UserError(
                 f"{self.path} holds a run already; go on with `hybridal resume {self.path}`, or choose another "
@@ -111,14 +111,14 @@ class RunFolder:
         return read_about(self.path / "run.json", ("settings", "task"))
 
     def settings(self) -> Settings:
-        """Those that it was begun with, by the rules of that time: what a protocol is called for may have changed."""
+        """Return the settings, with the protocol's fields as recorded, because its defaults may have changed since."""
         about = self.about()
-        said, rules = Settings.from_json(about["settings"]), about.get("protocol")
+        settings, rules = Settings.from_json(about["settings"]), about.get("protocol")
         if not isinstance(rules, dict):
-            return said
-        then = {part.name: rules.get(part.name, part.default) for part in fields(Rules) if part.name != "name"}
-        changed = {name: value for name, value in then.items() if getattr(said.rules, name) != value}
-        return said.with_changes({"overrides": changed}) if changed else said
+            return settings
+        recorded = {part.name: rules.get(part.name, part.default) for part in fields(Rules) if part.name != "name"}
+        changed = {name: value for name, value in recorded.items() if getattr(settings.rules, name) != value}
+        return settings.with_changes({"overrides": changed}) if changed else settings
 
     def task(self) -> Task:
         """The task of the run; read from disk once, and not at all in the process that created the folder."""
@@ -136,14 +136,17 @@ class RunFolder:
         self.rounds.append(fact.to_json())
 
     def locked(self) -> AbstractContextManager[None]:
-        """Only one process may work on a run."""
+        """Lock the folder: only one process may work on a run."""
         return locked(self.path / "run.lock", self.path)
 
 
 def recorded_rounds(journal: Journal) -> list[Round]:
-    """The rounds in a file of facts, each of which must be whole.
+    """Return the rounds of a journal.
 
-    A line may also say what was chosen after a round whose line was written before; the last one counts.
+    A line may also be a later query of a round whose line was written before; the last one counts.
+
+    Raises:
+        RunError: If a line is not a round.
     """
     history: list[Round] = []
     for number, fact in enumerate(journal.read(), start=1):
@@ -161,7 +164,7 @@ def recorded_rounds(journal: Journal) -> list[Round]:
 
 
 def described(settings: Settings, task: Task, about: Mapping[str, Any]) -> dict[str, Any]:
-    """What `run.json` says: what was asked, of which task, and what else is known about the run."""
+    """Return the content of `run.json`."""
     return {
         "settings": settings.to_json(),
         "protocol": settings.rules.to_json(),

@@ -1,4 +1,4 @@
-"""A run from its beginning, or from where it was left, to its exported model."""
+"""Start or resume a run, up to its exported model."""
 
 from __future__ import annotations
 
@@ -129,19 +129,19 @@ def resume_run(
 
 
 def on_device(settings: Settings, device: str | None) -> Settings:
-    """What a run was asked for, to be computed elsewhere; None: where it was."""
+    """Return the settings with another device, if one is given."""
     return settings if device is None else replace(settings, device=device)
 
 
 def record(folder: RunFolder, state: checkpoint.Contents, fact: Round | None) -> None:
-    """The state first: it has the fact, too."""
+    """Write the checkpoint before the record: it contains the record, too."""
     checkpoint.write(folder.checkpoint, state)
     if fact is not None:
         folder.append(fact)
 
 
 def tracked(folder: RunFolder, settings: Settings, observer: Observer) -> Callable[[Sequence[Round]], None]:
-    """Who is told of all rounds so far, after each; the run's id is what its run.json says, which never changes."""
+    """Return a function that sends all rounds to the tracker; the run's id is the hash of its `run.json`."""
     spec = settings.tracker
     if spec is None:
         return lambda _history: None
@@ -151,7 +151,7 @@ def tracked(folder: RunFolder, settings: Settings, observer: Observer) -> Callab
 
 
 def stopping(settings: Settings, task: Task) -> StopCriterion:
-    """Whether no text is left; or more labels would hardly help, where a run may end for that."""
+    """Return the stopping criterion: no text is left or, with `stop` "auto", more labels would hardly help."""
 
     def should_stop(history: Sequence[Round]) -> bool:
         if used_up(history, settings.rules.late_class):
@@ -163,12 +163,12 @@ def stopping(settings: Settings, task: Task) -> StopCriterion:
 
 
 def may_be_used_up(rules: Rules, task: Task) -> bool:
-    """Whether all texts are labelled before the last round, or in it."""
+    """Return whether all texts may be labelled by the last round."""
     return rules.initial + (rules.rounds - 1) * rules.batch >= len(task.train)
 
 
 def export(folder: RunFolder, model: TransformerModel, task: Task, settings: Settings, last: Round) -> None:
-    """Writes the model, and clears away what exports that were killed left behind."""
+    """Write the model, and remove leftovers of killed exports."""
     from safetensors import SafetensorError
 
     for left in folder.path.glob(f".{folder.model.name}.*"):
@@ -183,10 +183,13 @@ def export(folder: RunFolder, model: TransformerModel, task: Task, settings: Set
 
 
 def restore(folder: RunFolder, recompute: bool = False) -> tuple[State | None, list[Round]]:
-    """The state to go on from, and all recorded rounds.
+    """Return the last state and all recorded rounds.
 
-    A checkpoint is written before its round is recorded: where the process ended between the two, the fact is in
-    the checkpoint and is recorded now.
+    A checkpoint is written before its round is recorded. If the process was killed in between, take the record from the
+    checkpoint now.
+
+    Raises:
+        RunError: If rounds are missing or a file is damaged.
     """
     history = folder.history()
     for number, recorded in enumerate(history, start=1):
@@ -212,19 +215,18 @@ def restore(folder: RunFolder, recompute: bool = False) -> tuple[State | None, l
 
 
 def same_facts(recorded: Round, computed: Round) -> None:
-    """A round that is computed again must come out as recorded; its seconds apart, and why its schedule chose it."""
+    """Require that a recomputed round equals its record, except for timings and the schedule's reason."""
     if replace(recorded, seconds={}, reason="") != replace(computed, seconds={}, reason=""):
         raise RunError(
-            f"Round {recorded.round} comes out differently from what is recorded: the versions, the machine or "
-            "the labels have changed since; the recorded rounds are kept as they are. Go on where they were computed, "
-            "or begin anew."
+            f"Round {recorded.round} differs from its record: the versions, the machine or the labels have changed "
+            "since; the records are kept. Resume on the machine where they were computed, or start a new run."
         )
 
 
 def with_validation(task: Task, annotator: LabelsFile, kept: Path) -> Task:
-    """Asks for the labels of validation texts that have none: without them nothing can be measured.
+    """Ask for labels of validation texts that have none, because the model is evaluated on them.
 
-    They are asked for once and `kept`: a run that goes on is measured as before, whatever became of the file.
+    They are stored in the file `kept`, so that a resumed run uses the same ones even if the labels file has changed.
     """
     split = task.validation
     rows = np.flatnonzero(split.labels == UNKNOWN).tolist()

@@ -1,4 +1,4 @@
-"""What a user asks of a run: from the command line, a YAML file, or both."""
+"""The settings of a run, from the command line, a YAML file, or both."""
 
 from __future__ import annotations
 
@@ -13,17 +13,27 @@ from hybridal.core.task_source import TaskSource
 from hybridal.errors import UserError
 from hybridal.registry import hint_or_list
 
-# Validation texts with labels that are there are all measured on: they cost nothing more.
+# Use all labelled validation texts of a task: they cost no further labels.
 USE_ALL_VALIDATION: Mapping[str, Any] = {"validation": "fixed", "validation_size": None}
 
 
 @dataclass(frozen=True)
 class Settings(TaskSource):
-    """One run, asked for: where its task comes from, and what is to be done with it.
+    """The settings of a run.
 
-    `overrides` replace fields of the protocol; without an `acquisition`, its own is taken; `signals` are watched and
-    recorded beside the schedule's own; `labels` is a file to label in, by hand. With `stop` "auto" a run ends when more
-    labels are not expected to make the model better. A `tracker` gets the figures of each round too.
+    Attributes:
+        backbone: Name, folder or hub id of the pretrained encoder.
+        protocol: "best", "paper", "reference" or "quick".
+        overrides: Fields of the protocol to change.
+        schedule: Decides in each round whether to retrain or to fine-tune.
+        acquisition: Chooses the texts to label; None takes the one of the protocol.
+        signals: Signals to record in addition to those of the schedule.
+        seed: Seed of all random choices.
+        device: "auto", "cpu", "cuda", "cuda:N" or "mps".
+        labels: File in which people enter the labels; None simulates labelling.
+        test_every_round: Evaluate on the test texts in each round, not only in the last.
+        stop: "auto" stops when more labels would hardly help.
+        tracker: Also log the metrics of each round there.
 
     >>> Settings("imdb", overrides={"rounds": 3}).rules.rounds, DEMO.schedule
     (3, 'auto')
@@ -47,24 +57,24 @@ class Settings(TaskSource):
         if self.stop not in ("auto", "never"):
             raise UserError(f"The setting 'stop' must be auto or never, not {self.stop!r}.", field="stop")
 
-    @cached_property  # asked for everywhere, and each of its fields is checked
+    @cached_property  # used in many places, and validating each field takes time
     def rules(self) -> Rules:
-        """The protocol with its overrides. Validation texts that were asked for are used, whatever it says of them."""
-        asked = self.validation is not None or self.validation_size is not None
-        return protocol(self.protocol, {**(USE_ALL_VALIDATION if asked else {}), **self.overrides})
+        """The protocol with its overrides; explicitly requested validation texts are used with every protocol."""
+        requested = self.validation is not None or self.validation_size is not None
+        return protocol(self.protocol, {**(USE_ALL_VALIDATION if requested else {}), **self.overrides})
 
     @property
     def acquisition_spec(self) -> str:
-        """The acquisition that was asked for, or else that of the protocol."""
+        """The acquisition, or the default of the protocol."""
         return default_acquisition(self.protocol) if self.acquisition is None else self.acquisition
 
     def to_json(self) -> dict[str, Any]:
-        """With the acquisition by its name: what a protocol takes may change, a run that has begun does not."""
+        """Return the settings as JSON, with the acquisition by name: the default of a protocol may change."""
         return {**asdict(self), "acquisition": self.acquisition_spec}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Settings:
-        """Settings out of a mapping, refusing what it does not know."""
+        """Make settings from a mapping; refuse unknown names."""
         known = {item.name for item in fields(cls)}
         for name in data:
             if name not in known and name in Rules.__dataclass_fields__:
@@ -78,13 +88,13 @@ class Settings(TaskSource):
         return cls(**values)
 
     def with_changes(self, changes: Mapping[str, Any]) -> Settings:
-        """These settings with others laid over them; protocol overrides are merged."""
+        """Return changed settings; `overrides` are merged."""
         merged = {**self.overrides, **changes.get("overrides", {})}
         return replace(self, **{**changes, "overrides": merged})
 
 
 def default_acquisition(protocol: str) -> str:
-    """What labels are chosen by where nobody says: under `best` what pays (docs/findings.md), else as in the paper.
+    """Return the default acquisition of a protocol: the best one found (docs/findings.md), or the paper's.
 
     >>> default_acquisition("best"), default_acquisition("paper")
     ('margin', 'entropy')
@@ -93,7 +103,7 @@ def default_acquisition(protocol: str) -> str:
 
 
 def _name(field: str, item: Any) -> str:
-    """A number may be a name; what was written as yes or no is neither by the time that it arrives here."""
+    """Convert a list item of YAML to text; refuse yes and no, which YAML has converted to booleans."""
     if item is None or isinstance(item, bool):
         raise UserError(
             f"The setting '{field}' has {item} in its list: YAML takes yes, no, on, off, true, false and null for "
@@ -103,7 +113,7 @@ def _name(field: str, item: Any) -> str:
     return str(item)
 
 
-# Runs on any machine, without a hub, and ends in about two minutes on two cores.
+# Runs without the hub, in about two minutes on two cores.
 DEMO = Settings(
     task="newsgroups",
     classes=("comp.graphics", "rec.sport.hockey", "sci.space", "talk.politics.guns"),
@@ -121,14 +131,14 @@ DEMO = Settings(
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """The settings that a YAML file names."""
+    """Read and validate the settings in a YAML file."""
     data = read_yaml(path)
     Settings.from_json({"task": DEMO.task, **data})
     return data
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The `name: value` pairs of a YAML file."""
+    """Read the `name: value` pairs of a YAML file."""
     import yaml
 
     try:
@@ -149,7 +159,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _named_twice(node: Any) -> Any:
-    """A name that stands twice in one place, of which YAML would take the last and say nothing."""
+    """Find a name that occurs twice in a mapping, of which YAML would silently use the last."""
     if node is None or node.id != "mapping":
         return None
     seen: set[str] = set()
