@@ -86,7 +86,7 @@ def merge_classes(session: Session, number: int, into: int) -> None:
 
 
 def check_books(session: Session) -> None:
-    """Everything that is kept beside the answers agrees with what follows from them."""
+    """Check that all derived rows follow from the annotations."""
     total, rules = dict.fromkeys(COUNT_NAMES, 0), {by_majority(session)}
     if read(session)["settled"] >= 0:  # by another rule, and not all texts are yet
         rules = {True, False}

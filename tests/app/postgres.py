@@ -58,10 +58,10 @@ def server() -> Iterator[str]:
 
 def while_waiting(project: Project, text_id: str, act: Callable[[], bool]) -> None:
     """Somebody has locked a text, `act` comes to wait for it, they answer, and both go well."""
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(1) as pool:
         with project.sessions.begin() as session:
             find_and_lock(session, text_id)
-            acting = beside.submit(act)
+            acting = pool.submit(act)
             waiting = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
             while not session.scalar(waiting):
                 assert not acting.done(), acting.result()

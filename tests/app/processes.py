@@ -1,4 +1,4 @@
-"""Processes that nobody waits for."""
+"""Child processes without a parent that waits."""
 
 from __future__ import annotations
 

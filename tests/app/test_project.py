@@ -89,10 +89,10 @@ def test_projects_share_a_database_and_nothing_in_it(
     moved = Project.open(tmp_path / "r")
     # Nobody waits for the other project's writers.
     other = Project.open(tmp_path / "p")
-    with moved.sessions.begin() as session, other.sessions.begin() as beside:
+    with moved.sessions.begin() as session, other.sessions.begin() as parallel:
         exclusive(session)
-        beside.execute(text("SET LOCAL statement_timeout = 5000"))
-        exclusive(beside)
+        parallel.execute(text("SET LOCAL statement_timeout = 5000"))
+        exclusive(parallel)
     moved.close()
     other.close()
     (tmp_path / "r" / "project.json").write_text('{"key": "x", "db": "postgresql://h/x", "schema": "x; DROP"}')

@@ -71,7 +71,7 @@ class Served:
 
 
 def heard(told: Connection) -> str:
-    assert told.poll(LIMIT), "it said nothing"
+    assert told.poll(LIMIT), "it printed nothing"
     return str(told.recv())
 
 

@@ -65,8 +65,8 @@ def until(holds: Callable[[], object]) -> None:
 
 def trainers(folder: Path) -> set[int]:
     """The numbers of all trainers that were ever started and live."""
-    said = [int(line) for log in folder.glob("*/trainer.log") for line in log.read_text().split()]
-    return {pid for pid in said if lives(pid)}
+    pids = [int(line) for log in folder.glob("*/trainer.log") for line in log.read_text().split()]
+    return {pid for pid in pids if lives(pid)}
 
 
 @pytest.fixture

@@ -1,1 +1,1 @@
-"""The labelling app: people label, a model learns in the background, and nobody waits."""
+"""The labelling app: people label, a model learns in the background, and requests never wait for it."""

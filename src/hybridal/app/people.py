@@ -206,7 +206,7 @@ def check_invitation(session: Session, token: str) -> Invitation:
     """Return the invitation of a link.
 
     Raises:
-        ForbiddenError: Says why the invitation lets nobody in. Only a person who has the link learns that.
+        ForbiddenError: The invitation is not valid; the sentence says why, which only a person with the link learns.
     """
     found = session.scalar(select(Invitation).where(Invitation.token == token_digest(token)))
     if found is None:

@@ -22,7 +22,7 @@ def test_what_nobody_waits_for_is_kept_or_fails_as_a_whole(tmp_path: Path, empty
     with project.sessions.begin() as session:
         session.execute(more)
         session.connection().execute(lease, [{"text_row": row, **mine} for row in (1, 2)])
-        assert session.scalar(select(Tally.texts)) == 21, "a question waits for what was said before it"
+        assert session.scalar(select(Tally.texts)) == 21, "a query waits for the statements before it"
         session.execute(more)
 
     def fail(row: int, then: str) -> None:

@@ -28,7 +28,7 @@ def test_what_is_free_is_labelled_at_once_and_taken_back_at_once(
         annotate(session, other, pool[1], "label", class_name="c", key="closed")
         held = session.scalars(select(Text.row).where(Text.id == pool[2])).one()
         session.add(Lease(text_row=held, person_number=other.number, until=now() + 100))
-    labels = {id: "ab"[at % 2] for at, id in enumerate([measured, *pool[:10], "nobody"])}
+    labels = {id: "ab"[at % 2] for at, id in enumerate([measured, *pool[:10], "unknown"])}
     for _ in range(2):  # sent again, it counts once
         assert label_many(project.sessions, owner, labels, "k") == 7
     given = {id: ("ab"[at % 2], "people") for at, id in enumerate(pool[3:10])}
@@ -37,15 +37,17 @@ def test_what_is_free_is_labelled_at_once_and_taken_back_at_once(
         check_books(session)
         undo(session, owner, "one", undoes="k.4")
         annotate(session, owner, pool[9], "label", class_name="c", key="changed")
-    assert undo_many(project.sessions, other, "u1", "k") == 0, "they are somebody else's"
+    assert undo_many(project.sessions, other, "u1", "k") == 0, "they are of another person"
     assert undo_many(project.sessions, owner, "u2", "k") == 5
     assert undo_many(project.sessions, owner, "u2", "k") == 0
     assert consensus(project) == {pool[1]: ("c", "people"), pool[9]: ("c", "people")}
     with project.sessions.begin() as session:
         check_books(session)
         kept = session.scalars(select(Annotation).where(Annotation.key.startswith("k."))).all()
-        assert len(kept) == 7, "what was said stays in the history"
-        assert len(session.scalars(select(Lease)).all()) == 2, "nobody is asked again for what was taken back at once"
+        assert len(kept) == 7, "annotations stay in the history"
+        assert len(session.scalars(select(Lease)).all()) == 2, (
+            "a text whose label was undone in bulk is not leased again"
+        )
     project.close()
 
 

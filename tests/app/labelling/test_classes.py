@@ -76,8 +76,8 @@ def test_everything_of_one_class_is_of_the_other(tmp_path: Path, db: str | None)
     one, other = people(project, 2)
     with project.sessions.begin() as session:
         number = {found.name: found.number for found in classes.active(session)}
-        said = [(one, "t1", "a"), (one, "t2", "b"), (one, "t3", "a"), (other, "t3", "b")]
-        for key, (person, id, name) in enumerate(said):
+        given = [(one, "t1", "a"), (one, "t2", "b"), (one, "t3", "a"), (other, "t3", "b")]
+        for key, (person, id, name) in enumerate(given):
             annotate(session, person, id, "label", class_name=name, key=str(key))
         row = session.scalars(select(Text.row)).first()
         session.add(Prediction(text_row=row, class_number=number["a"], probability=0.9, entropy=0.1, round=1))
@@ -89,7 +89,7 @@ def test_everything_of_one_class_is_of_the_other(tmp_path: Path, db: str | None)
     with project.sessions.begin() as session:
         check_books(session)
         assert session.scalars(select(Prediction.class_number)).all() == [number["b"]]
-        # What was said is kept; a page that does not know yet may go on saying it.
+        # Annotations are kept; an outdated page may go on using the old name.
         assert number["a"] in session.scalars(select(Annotation.class_number)).all()
         annotate(session, one, "t4", "label", class_name="a", key="late")
         merge_classes(session, number["b"], number["c"])

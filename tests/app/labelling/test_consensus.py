@@ -15,7 +15,7 @@ SAID = st.builds(
 
 @given(st.lists(SAID, max_size=6))
 def test_people_come_before_the_file_and_the_file_before_the_llm(standing: list[CastVote]) -> None:
-    given = {kind: {said.class_number for said in standing if said.kind == kind} - {None} for kind in KINDS}
+    given = {kind: {vote.class_number for vote in standing if vote.kind == kind} - {None} for kind in KINDS}
     first = next((kind for kind in KINDS if given[kind]), None)
     found = consensus_of(standing)
     if first is None or len(given[first]) > 1:
@@ -58,7 +58,7 @@ def counted_in(split: str, votes: list[CastVote]) -> Counter[str]:
 
 def test_a_text_counts_where_it_belongs() -> None:
     counted = {
-        "nothing said": (counted_in("pool", []), {"texts"}),
+        "no votes": (counted_in("pool", []), {"texts"}),
         "validation": (counted_in("validation", [CastVote("person", 1)]), {"texts", "labelled", "validation"}),
         "the file": (counted_in("pool", [CastVote("file", 1)]), {"texts", "labelled", "pool"}),
         "skipped": (counted_in("pool", [CastVote("person", None)]), {"texts", "skipped"}),

@@ -1,4 +1,4 @@
-"""Whatever people do, in whatever order: what is kept beside the answers follows from them."""
+"""Property test: votes, consensus and counts follow from the annotations, in every order of actions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Books(RuleBasedStateMachine):
         with self.project.sessions.begin() as session:
             llm = machine_annotator(session, "(llm)", "llm")
         self.people: list[Person] = [me(self.project), *people(self.project, 2), llm]
-        self.said: dict[tuple[int, str], list[str | None]] = {}
+        self.annotations: dict[tuple[int, str], list[str | None]] = {}
         self.order: list[list[str]] = [[] for _ in self.people]
         self.keys = 0
         self.texts = 6
@@ -58,7 +58,7 @@ class Books(RuleBasedStateMachine):
         for _ in range(2):  # sent twice, it counts once
             with self.project.sessions.begin() as session:
                 annotate(session, self.people[who], id, action, class_name=name, flagged=flagged, key=key)  # type: ignore[arg-type]
-        self.said.setdefault((who, id), []).append(name)
+        self.annotations.setdefault((who, id), []).append(name)
         self.order[who] = [other for other in self.order[who] if other != id] + [id]
 
     @rule(which=WHICH)
@@ -75,7 +75,7 @@ class Books(RuleBasedStateMachine):
             return
         with self.project.sessions.begin() as session:
             annotate(session, self.people[0], f"t{which}", "label", class_name=name, key=self.key(), decides=True)
-        self.said.setdefault((0, f"t{which}"), []).append(name)
+        self.annotations.setdefault((0, f"t{which}"), []).append(name)
         self.order[0] = [other for other in self.order[0] if other != f"t{which}"] + [f"t{which}"]
 
     @rule(who=WHO)
@@ -91,7 +91,7 @@ class Books(RuleBasedStateMachine):
                 text = undo(session, self.people[who], key)
                 assert (text.id if text else None) == expected
         if expected is not None:
-            self.said[who, expected].pop()
+            self.annotations[who, expected].pop()
 
     @rule(which=st.sampled_from([("a", "b"), ("b", "c"), ("c", "a")]))
     def merge(self, which: tuple[str, str]) -> None:
@@ -135,7 +135,7 @@ class Books(RuleBasedStateMachine):
                 .outerjoin(Class, Class.number == Vote.class_number)
                 .where(Vote.person_number.in_(numbers))
             )
-            expected = {place: now.get(said[-1] or "") for place, said in self.said.items() if said}
+            expected = {place: now.get(given[-1] or "") for place, given in self.annotations.items() if given}
             assert {(numbers[who], id): name for who, id, name in found} == expected
             answers = session.scalar(select(func.count()).select_from(Annotation).where(Annotation.key.startswith("k")))
             assert answers is not None

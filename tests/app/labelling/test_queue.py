@@ -296,7 +296,7 @@ def test_who_hunts_gets_what_they_want_and_validation_goes_on(tmp_path: Path, db
         )
         mine = {*session.scalars(select(Lease.text_row).where(Lease.person_number == owner.number))}
     hunted = [row for row in first if of[row] == "pool"]
-    assert hunted == pool[1 : 1 + len(hunted)], "neither what is only measured on, nor what somebody else has"
+    assert hunted == pool[1 : 1 + len(hunted)], "neither validation texts nor texts that another person has"
     assert {row for row in before if of[row] == "validation"} < {*first}
     assert {*first} == {*again} == mine, "what else they had, they gave back"
     with project.sessions.begin() as session:

@@ -54,7 +54,7 @@ def test_a_deleted_text_is_nowhere_and_comes_back_as_it_was(tmp_path: Path, db: 
         assert {found.id for found in search(session, state="deleted").texts} == {"t1", "t2", text.id}
         assert search(session, "text 2", state="deleted").total >= 1
         assert not {*rows} & {*rows_found(session, "text", "", None)}
-        assert ratings(session, least=1) == []
+        assert ratings(session, min_people=1) == []
         assert undo(session, one, "no more") is None
         now = snapshot(session)
         assert (now.texts, {*now.deleted}, {**now.pool}) == (17, {"t1", "t2", text.id}, {})

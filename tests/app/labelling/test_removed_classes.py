@@ -19,8 +19,8 @@ def test_a_deleted_class_leaves_its_texts_unlabelled_and_its_name_free(tmp_path:
     project = make(tmp_path / "p", db=db)
     one, other = people(project, 2)
     with project.sessions.begin() as session:
-        said = [(one, "t1", "b"), (one, "t1", "a"), (one, "t2", "a"), (other, "t2", "b"), (other, "t3", "c")]
-        for key, (person, id, name) in enumerate(said):
+        given = [(one, "t1", "b"), (one, "t1", "a"), (one, "t2", "a"), (other, "t2", "b"), (other, "t3", "c")]
+        for key, (person, id, name) in enumerate(given):
             annotate(session, person, id, "label", class_name=name, key=str(key))
         a = classes.find(session, "a").number
     with project.sessions.begin() as session:
@@ -28,7 +28,7 @@ def test_a_deleted_class_leaves_its_texts_unlabelled_and_its_name_free(tmp_path:
         with pytest.raises(ConflictError, match="merged or deleted before"):
             remove(session, a)
         follow(session, rows_to_follow(session))
-    # Who differed only in this class agrees now, and the record has all that was said.
+    # People who differed only in this class agree now, and all annotations are kept.
     assert consensus(project) == {"t2": ("b", "people"), "t3": ("c", "people")}
     with project.sessions.begin() as session:
         check_books(session)
@@ -37,7 +37,7 @@ def test_a_deleted_class_leaves_its_texts_unlabelled_and_its_name_free(tmp_path:
         again = classes.add(session, ["a"])[0]
         assert (again.number != a, classes.get(session, a).name) == (True, "a (deleted)")
         annotate(session, one, "t1", "label", class_name="a", key="new")
-        undo(session, one, "back")  # what she said before was of the class that is gone
+        undo(session, one, "back")  # her earlier label was of the removed class
         check_books(session)
         remove(session, again.number)
         follow(session, rows_to_follow(session))
@@ -77,7 +77,7 @@ def test_labelling_goes_on_between_the_parts_of_a_deletion_and_all_of_it_counts(
         assert len(rows_to_follow(session)) == 6
         with pytest.raises(MissingError):
             annotate(session, other, "t8", "label", class_name="a", key="late")
-        annotate(session, other, "t8", "label", class_name="b", key="b")  # while "a" still stands beside it
+        annotate(session, other, "t8", "label", class_name="b", key="b")  # while "a" still counts
         annotate(session, one, "t9", "label", class_name="c", key="c")
         assert "a" not in snapshot(session).classes.values()
     for _ in range(2):  # a second time changes nothing
@@ -103,7 +103,7 @@ def test_labelling_goes_on_between_the_parts_of_a_merge_and_no_label_is_new(tmp_
         follow(session, first)
     with project.sessions.begin() as session:
         assert len(rows_to_follow(session)) == 4
-        annotate(session, other, "t5", "label", class_name="a", key="5a")  # beside one that is gone
+        annotate(session, other, "t5", "label", class_name="a", key="5a")  # in addition to a removed one
         annotate(session, one, "t6", "label", class_name="c", key="6c")
         assert {*snapshot(session).pool.values(), *snapshot(session).validation.values()} == {b, b + 1}
     for _ in range(2):  # a second time changes nothing

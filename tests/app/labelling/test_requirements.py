@@ -87,7 +87,7 @@ def test_classes_are_merged_while_another_rule_settles_texts(tmp_path: Path, db:
         merge_classes(session, 1, 2)
         check_books(session)
     assert consensus(project) == {f"t{at}": ("b", "people") for at in range(7)}
-    assert not settle(project, 2)  # nobody differs any more
+    assert not settle(project, 2)  # no disagreement is left
     project.close()
 
 

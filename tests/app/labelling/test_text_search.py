@@ -117,9 +117,9 @@ def test_an_index_finds_the_same_as_a_look_at_each_text_in_every_list(
     rows = [(str(at), body, None) for at, body in enumerate(ODD)]
     project = Project.create(Source("s", rows, ("a",)), tmp_path / "p", db=db)
     with project.sessions.begin() as session:
-        said = {"class_number": 1, "entropy": 0.5, "round": 1}
+        fields = {"class_number": 1, "entropy": 0.5, "round": 1}
         for row in session.scalars(select(Text.row)):
-            session.add(Prediction(text_row=row, probability=row / 10, **said))
+            session.add(Prediction(text_row=row, probability=row / 10, **fields))
     for asked in ASKED:
         having = [id for id, body, _ in rows if all(one in fold(body) for one in fold(asked).split())]
         orders: tuple[Order | None, ...] = (None, "sure")
@@ -212,10 +212,10 @@ def test_pages_follow_one_another(tmp_path: Path) -> None:
 
 def test_texts_are_listed_by_class_probability_and_doubt(tmp_path: Path, db: str | None) -> None:
     project = make(tmp_path / "p", db=db)
-    said = [(1, 0.9, 0.3), (2, 0.8, 0.9), (2, 0.95, 0.2), (2, 0.8, 0.5), (3, 0.4, 1.1)]  # of t1 to t5
+    predictions = [(1, 0.9, 0.3), (2, 0.8, 0.9), (2, 0.95, 0.2), (2, 0.8, 0.5), (3, 0.4, 1.1)]  # of t1 to t5
     with project.sessions.begin() as session:
         rows = {text.id: text.row for text in session.scalars(select(Text))}
-        for at, (number, sure, doubt) in enumerate(said, start=1):
+        for at, (number, sure, doubt) in enumerate(predictions, start=1):
             values = {"class_number": number, "probability": sure, "entropy": doubt, "round": 1}
             session.add(Prediction(text_row=rows[f"t{at}"], **values))
     [other] = people(project, 1)
@@ -236,7 +236,7 @@ def test_texts_are_listed_by_class_probability_and_doubt(tmp_path: Path, db: str
     assert listed(order="sure", state="skipped") == ["t4"]
     assert listed("text 2", predicted="b", state="unlabelled") == ["t2"]
     assert listed(order="sure", state="unlabelled", by=other.number) == ["t3", "t1", "t4", "t2", "t5"]
-    assert listed(predicted="nobody's") == []
+    assert listed(predicted="unknown") == []
     project.close()
 
 

@@ -5,5 +5,5 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _nobody_waits_for_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that nobody need be given time for it."""
+    """Skip the pauses, so that tests are fast."""
     monkeypatch.setattr("hybridal.app.trainer.stored_predictions.PAUSE", 0.0)

@@ -1,4 +1,4 @@
-"""Small projects to train on, and somebody who labels."""
+"""Small projects to train on, and helpers that label them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def made(folder: Path, db: str | None = None, **settings: Any) -> Project:
 
 
 def unlabelled(project: Project, split: str, n: int) -> list[str]:
-    """Ids of so many texts that nobody has answered."""
+    """Ids of n texts without an annotation."""
     free = select(Text.id).where(Text.split == split, Text.open).order_by(Text.place).limit(n)
     with project.reads() as session:
         return [*session.scalars(free)]
@@ -67,7 +67,7 @@ def ask(project: Project, request: str) -> None:
 
 
 def want_scores(project: Project, state: str = "running", first: str = "") -> None:
-    """What the page does when somebody pauses it, lets it go on, or looks at some texts."""
+    """Do what the page does to pause or resume scoring, or to show texts."""
     with project.sessions.begin() as session:
         found = session.get_one(Scoring, 1)
         found.state, found.first, found.error = state, first, ""

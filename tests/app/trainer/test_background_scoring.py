@@ -65,8 +65,14 @@ def test_all_texts_are_scored_and_read_and_the_model_is_written(project: Project
     cycle = learnt(project, after)
     score_all(cycle)
     assert rounds(project) == {after: 90}
-    said = scoring(project)
-    assert (said.state, said.round, said.done, said.total, said.error) == ("running", after, 90, 90, "")
+    progress = scoring(project)
+    assert (progress.state, progress.round, progress.done, progress.total, progress.error) == (
+        "running",
+        after,
+        90,
+        90,
+        "",
+    )
     assert (row(project).phase, row(project).error) == ("waiting", "")
     model = TextClassifier.load(project.exports / "model", device="cpu")
     expected = model.predict_proba(list(TASK.train.texts))
@@ -93,13 +99,20 @@ def test_app_library_command_line_and_plain_transformers_say_the_same(project: P
     app = np.array([table["p(id)"], table["p(food)"]]).T
     library = cycle.chapter.learner.predict_proba(texts)
     (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    asked = [str(project.exports / "model"), str(tmp_path / "texts.jsonl"), "--out", str(tmp_path / "said.jsonl")]
+    asked = [
+        str(project.exports / "model"),
+        str(tmp_path / "texts.jsonl"),
+        "--out",
+        str(tmp_path / "predictions.jsonl"),
+    ]
     assert CliRunner().invoke(command_line, ["predict", *asked, "--device", "cpu"]).exit_code == 0
-    lines = [json.loads(line) for line in (tmp_path / "said.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
     command = np.array([[line["p(id)"], line["p(food)"]] for line in lines])
     classify = pipeline("text-classification", model=str(project.exports / "model"), device="cpu")
-    said = classify(texts, truncation=True, top_k=None, batch_size=16)
-    plain = np.array([[{one["label"]: one["score"] for one in each}[name] for name in ("id", "food")] for each in said])
+    exported = classify(texts, truncation=True, top_k=None, batch_size=16)
+    plain = np.array(
+        [[{one["label"]: one["score"] for one in each}[name] for name in ("id", "food")] for each in exported]
+    )
     for other in (library, command, plain):
         np.testing.assert_allclose(other, app, atol=1e-4)
 
@@ -156,7 +169,7 @@ def test_learning_goes_first_and_the_newest_model_replaces_what_older_ones_said(
     label_some(project, 6)
     assert cycle.turn()
     second = rounds(project)
-    assert (row(project).round, {*second} >= {1, 2}) == (2, True), "what the first said stays meanwhile"
+    assert (row(project).round, {*second} >= {1, 2}) == (2, True), "predictions of the first stay meanwhile"
     assert cycle.score()
     seen = sum(second.values())
     assert sum(rounds(project).values()) == min(seen + 20, 90), "texts that no model has seen come first"

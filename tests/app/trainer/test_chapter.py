@@ -81,7 +81,7 @@ def test_what_it_chose_from_is_scored_once_and_thought_of_calibrated(
 
 def test_predictions_are_of_texts_of_both_splits(project: Project) -> None:
     now = taken(project)
-    predictions = begun(project).predict([*now.pool, *now.validation, "nobody"])
+    predictions = begun(project).predict([*now.pool, *now.validation, "unknown"])
     assert {*predictions.ids} == {*now.pool, *now.validation}
 
 

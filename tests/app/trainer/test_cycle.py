@@ -74,9 +74,9 @@ def test_it_waits_until_there_is_enough_to_learn_from(project: Project) -> None:
 def test_the_first_model_fills_the_queue_and_says_what_it_thinks(project: Project) -> None:
     cycle = trained(project)
     assert not cycle.turn()
-    said = row(project)
-    assert (said.phase, said.round, said.update, said.error, said.seen) == ("waiting", 1, "retrain", "", 12)
-    assert (said.done, said.total) == (0, 6)  # new labels, of those that the next update waits for
+    status = row(project)
+    assert (status.phase, status.round, status.update, status.error, status.seen) == ("waiting", 1, "retrain", "", 12)
+    assert (status.done, status.total) == (0, 6)  # new labels, of those that the next update waits for
     with project.reads() as session:
         queue = session.execute(select(QueuedText, Text).join(Text).order_by(QueuedText.rank)).all()
         predictions = {prediction.text_row: prediction for prediction in session.scalars(select(Prediction))}
@@ -195,7 +195,7 @@ def test_what_is_written_down_of_a_class_is_learnt_in_the_next_round(project: Pr
     chapter = cycle.chapter
     label(project, unlabelled(project, "pool", 6), "food")
     assert cycle.turn()
-    assert cycle.chapter is chapter  # nothing else was said
+    assert cycle.chapter is chapter  # nothing else has changed
 
 
 def test_a_description_after_the_last_round_is_learnt_by_another_last_round(project: Project) -> None:
@@ -233,7 +233,7 @@ def test_a_model_that_is_made_otherwise_begins_a_chapter_that_knows_all_labels(p
         rounds = dict(session.execute(select(Prediction.text_row, Prediction.round)).all())
         labelled = {*session.scalars(select(Consensus.text_row))}
     assert {rounds[row] for row in labelled} == {2}
-    assert 1 in rounds.values(), "what the last model said stays until this one has come to it"
+    assert 1 in rounds.values(), "predictions of the last model stay until this one has scored the text"
 
 
 @pytest.mark.parametrize("how", ["class added", "class archived", "texts added", "text restored"])
@@ -402,7 +402,7 @@ def test_a_database_that_went_away_at_the_wrong_moment_costs_no_round(
 
 
 def killed(*_arguments: Any, **_options: Any) -> None:
-    raise KeyboardInterrupt  # which, as a kill, nobody here catches
+    raise KeyboardInterrupt  # not caught anywhere, like a kill
 
 
 def failing(error: Exception) -> Callable[..., None]:
@@ -420,13 +420,13 @@ def test_a_failure_is_told_in_one_sentence_and_retried_when_asked(
     with monkeypatch.context() as patch:
         patch.setattr("hybridal.models.training.fit.fit", failing(MemoryError(f"no room in {project.folder}/x\nmore")))
         assert cycle.turn()
-    said = row(project)
-    assert (said.phase, said.error, said.round) == ("failed", "MemoryError: no room in x", 1)
+    status = row(project)
+    assert (status.phase, status.error, status.round) == ("failed", "MemoryError: no room in x", 1)
     assert not cycle.turn()
     ask(project, "retry")
     assert cycle.turn()
-    said = row(project)
-    assert (said.phase, said.error, said.round, said.asked) == ("waiting", "", 2, "")
+    status = row(project)
+    assert (status.phase, status.error, status.round, status.asked) == ("waiting", "", 2, "")
     assert words(project) == ["RR"]
 
 
@@ -466,15 +466,15 @@ def test_what_cannot_be_learnt_is_refused_with_a_reason(project: Project) -> Non
 def test_progress_is_said_while_it_trains(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
     monkeypatch.setattr("hybridal.app.trainer.publish.time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
-    said: list[dict[str, Any]] = []
+    written: list[dict[str, Any]] = []
     cycle = started(project)
-    monkeypatch.setattr(cycle.status, "_write", lambda **values: said.append(values))
+    monkeypatch.setattr(cycle.status, "_write", lambda **values: written.append(values))
     label_some(project, 12, 6)
     cycle.turn()
-    assert [values["phase"] for values in said if "phase" in values] == ["loading", "training", "scoring"]
-    told = [(values["done"], values["total"]) for values in said if "phase" not in values]
+    assert [values["phase"] for values in written if "phase" in values] == ["loading", "training", "scoring"]
+    told = [(values["done"], values["total"]) for values in written if "phase" not in values]
     assert told == [(1, 2), (2, 2), (24, 24)], "epochs, then texts that were scored"
-    assert said[-1]["seconds_left"] == 0
+    assert written[-1]["seconds_left"] == 0
 
 
 def test_no_transaction_is_open_while_it_computes(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ def test_the_first_texts_are_those_that_show_what_there_is(project: Project) -> 
     with project.reads() as session:
         assert published_round(session) == 0
         assert not [*session.scalars(select(Prediction))]
-    assert cycle.first.draw({}) == []  # said once
+    assert cycle.first.draw({}) == []  # only once
 
 
 def test_what_is_written_down_of_classes_draws_texts_near_to_it(tmp_path: Path) -> None:
@@ -98,8 +98,8 @@ def test_what_is_written_down_of_classes_draws_texts_near_to_it(tmp_path: Path) 
         ids = {text.row: text.id for text in session.scalars(select(Text))}
         served = [id for id in serving_order(session) if id in {ids[row] for row in after}]
     rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.experiment.task.train.ids)}
-    said = model.embed(["win the match", "a goal", "the score", "soup and bread"])
-    near = [said[:3].mean(axis=0), said[3]]
+    described = model.embed(["win the match", "a goal", "the score", "soup and bread"])
+    near = [described[:3].mean(axis=0), described[3]]
     features = model.features.of(np.array([rows[id] for id in served]))
     drawn = first_draw(features, len(served), stream(model.seed, "initial"), np.stack(near))
     assert [ids[row] for row in after] == [served[at] for at in drawn]
@@ -226,9 +226,9 @@ def test_it_learns_what_was_written_down_of_classes_a_moment_ago(project: Projec
     features = model.describe(np.array([rows[id] for id in now.pool]))
     order = list(now.classes)
     labels = np.array([order.index(number) for number in now.pool.values()])
-    said = model.embed([*readable_names([*now.classes.values()]), "soup and bread", "a meal"])
+    described = model.embed([*readable_names([*now.classes.values()]), "soup and bread", "a meal"])
     food = order.index(next(number for number, name in now.classes.items() if name == "food"))
-    probe = Prober(model.seed).best(features, labels, 2, (said, np.array([0, 1, food, food])))
+    probe = Prober(model.seed).best(features, labels, 2, (described, np.array([0, 1, food, food])))
     some = [id for id in found.ids if id in rows]
     expected = probe.logits(model.describe(np.array([rows[id] for id in some]))).argmax(axis=1)
     by_id = dict(zip(found.ids, found.probabilities.argmax(axis=1), strict=True))

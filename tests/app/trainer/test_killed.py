@@ -81,9 +81,9 @@ def standing(folder: Path) -> dict[str, Any]:
             ).all(),
             "left": sorted(path.name for path in project.runs.rglob(".*")),
         }
-    said = row(project)
+    status = row(project)
     project.close()
-    return {**found, "said": (said.phase, said.round, said.error)}
+    return {**found, "status": (status.phase, status.round, status.error)}
 
 
 def test_the_unbroken_trainer_has_all_that_the_others_are_measured_by(unbroken: dict[str, Any]) -> None:
@@ -91,7 +91,7 @@ def test_the_unbroken_trainer_has_all_that_the_others_are_measured_by(unbroken: 
     assert [fact["labels"] for fact in unbroken["facts"]] == [6, 12]
     assert [fact["cost"]["steps"] > 0 for fact in unbroken["facts"]] == [False, True], "nothing to be killed in"
     assert (unbroken["annotations"], len(unbroken["consensus"])) == (19, 19)
-    assert (len(unbroken["queue"]), unbroken["said"], unbroken["left"]) == (24, ("waiting", 2, ""), [])
+    assert (len(unbroken["queue"]), unbroken["status"], unbroken["left"]) == (24, ("waiting", 2, ""), [])
 
 
 @pytest.mark.parametrize("instant", INSTANTS)
@@ -120,7 +120,7 @@ def test_killed_in_the_last_round_it_is_finished_once(
     project.close()
     after = standing(folder)
     assert [(fact["labels"], fact["label_changes"]["last"]) for fact in after["facts"]] == [(6, False), (12, True)]
-    assert (len(after["queue"]), after["said"]) == (24, ("waiting", 2, ""))
+    assert (len(after["queue"]), after["status"]) == (24, ("waiting", 2, ""))
 
 
 def test_killed_while_the_first_chapter_is_written(laboratory: Laboratory, tmp_path: Path) -> None:
@@ -166,4 +166,4 @@ def test_a_supervised_trainer_goes_on_where_a_killed_one_was(
     assert row(project).phase == "stopped"
     project.close()
     after = standing(folder)
-    assert {**after, "said": None} == {**unbroken, "said": None}
+    assert {**after, "status": None} == {**unbroken, "status": None}

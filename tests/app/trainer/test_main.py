@@ -54,38 +54,38 @@ class EndedError(Exception):
 
 def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = copied(made, tmp_path / "toys.hybridal")
-    said: list[object] = []
+    calls: list[object] = []
 
     class Cycle:
         def __init__(self, project: Project) -> None: ...
 
         def start(self) -> None:
-            said.append("start")
-            if said.count("start") == 1:
+            calls.append("start")
+            if calls.count("start") == 1:
                 raise OperationalError("", {}, Exception("gone"))
 
         def turn(self) -> bool:
-            said.append("turn")
-            if said.count("turn") == 2:
+            calls.append("turn")
+            if calls.count("turn") == 2:
                 raise EndedError
             return False
 
         def prepare(self) -> bool:
-            said.append("prepare")
+            calls.append("prepare")
             return False
 
         def score(self) -> bool:
-            said.append("score")
+            calls.append("score")
             return False
 
     monkeypatch.setattr(module, "Cycle", Cycle)
     monkeypatch.setattr(module, "watch_parent", Event)
     monkeypatch.setattr(module, "_leave_a_core_free", lambda: None)
-    monkeypatch.setattr("os.nice", said.append)
-    monkeypatch.setattr("time.sleep", said.append)
+    monkeypatch.setattr("os.nice", calls.append)
+    monkeypatch.setattr("time.sleep", calls.append)
     with pytest.raises(EndedError):
         module.main(project.folder)
-    assert said == [
+    assert calls == [
         10,
         "start",
         module.RECONNECT_SECONDS,

@@ -52,7 +52,7 @@ def test_a_first_model_is_prepared_once_and_made_when_its_labels_are_there(proje
     last = read_state(project)
     assert not has_work(project, last)
     label(project, unlabelled(project, "pool", 5))
-    assert not has_work(project, last)  # too few: somebody else's trainer need not stop for it
+    assert not has_work(project, last)  # too few to interrupt another project's trainer
     label_some(project, 1, 1)
     assert has_work(project, last)
     assert not has_work(project, read_state(project))  # a trainer has looked at the same, and waits for more

@@ -41,15 +41,15 @@ def predictions(project: Project) -> dict[str, tuple[int, float, int]]:
         return {id: (number, sure, round) for id, number, sure, round in session.execute(found)}
 
 
-def said(ids: list[str], first: float) -> Scored:
+def scored(ids: list[str], first: float) -> Scored:
     """The first class has this probability."""
     return Scored(ids, np.array([[first, 1 - first]] * len(ids)), (1, 2))
 
 
 def test_a_new_model_replaces_the_queue_and_what_the_last_one_said_of_the_same_texts(project: Project) -> None:
-    publish(project, 1, IDS[:3], [said(IDS[:4], 0.875)], seen=5)
+    publish(project, 1, IDS[:3], [scored(IDS[:4], 0.875)], seen=5)
     assert queue(project) == [(id, 1) for id in IDS[:3]]
-    publish(project, 2, [IDS[7], IDS[2]], [said([IDS[2]], 0.25)], seen=9)
+    publish(project, 2, [IDS[7], IDS[2]], [scored([IDS[2]], 0.25)], seen=9)
     assert queue(project) == [(IDS[7], 2), (IDS[2], 2)]
     assert predictions(project) == {**dict.fromkeys([IDS[0], IDS[1], IDS[3]], (1, 0.875, 1)), IDS[2]: (2, 0.75, 2)}
     kept = project.probabilities.read()
@@ -75,13 +75,13 @@ def test_many_guesses_come_in_parts_and_the_queue_with_the_last(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keeping, "PART", 3)
-    publish(project, 1, IDS[:3], [said(IDS[:8], 0.9)], seen=5)
+    publish(project, 1, IDS[:3], [scored(IDS[:8], 0.9)], seen=5)
     assert set(predictions(project)) == set(IDS[:8])
     monkeypatch.setattr(module, "clear_request", _fail)
     with pytest.raises(RuntimeError):
-        publish(project, 2, IDS[5:8], [said(IDS[4:10], 0.8)], seen=9)
+        publish(project, 2, IDS[5:8], [scored(IDS[4:10], 0.8)], seen=9)
     with project.reads() as session:
-        assert published_round(session) == 1  # so that whoever starts next says it again
+        assert published_round(session) == 1  # so that the next process publishes it again
     assert set(predictions(project)) == set(IDS[:10])
 
 
@@ -90,7 +90,7 @@ def _fail(*_arguments: object) -> None:
 
 
 def test_half_of_a_queue_is_never_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish(project, 1, IDS[:3], [said(IDS[:1], 0.9)], seen=5)
+    publish(project, 1, IDS[:3], [scored(IDS[:1], 0.9)], seen=5)
 
     monkeypatch.setattr(module, "clear_request", _fail)
     with pytest.raises(RuntimeError):
@@ -126,6 +126,6 @@ def test_a_class_that_is_archived_between_two_parts_is_not_predicted_in_the_next
 
 
 def test_many_ids_are_looked_up_and_unknown_ones_left_out(project: Project) -> None:
-    asked = [*IDS, *(f"nobody-{number}" for number in range(1200)), IDS[0]]
+    asked = [*IDS, *(f"unknown-{number}" for number in range(1200)), IDS[0]]
     with project.reads() as session:
         assert set(rows_of(session, asked)) == set(IDS)

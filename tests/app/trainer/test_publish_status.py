@@ -27,7 +27,7 @@ FOLDER = Path("/home/ann/my texts/tickets.hybridal")
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "sentence"),
     [
         (UserError("Backbone 'x' cannot be loaded."), "Backbone 'x' cannot be loaded."),
         (RunError(f"{FOLDER}/runs/001/checkpoint is damaged."), "runs/001/checkpoint is damaged."),
@@ -39,8 +39,8 @@ FOLDER = Path("/home/ann/my texts/tickets.hybridal")
         (KeyError("(/opt/a/b.py:12)"), "KeyError: '(b.py:12)'"),
     ],
 )  # fmt: skip
-def test_a_reason_is_one_line_without_folders_of_the_machine(error: Exception, said: str) -> None:
-    assert error_sentence(error, FOLDER) == said
+def test_a_reason_is_one_line_without_folders_of_the_machine(error: Exception, sentence: str) -> None:
+    assert error_sentence(error, FOLDER) == sentence
 
 
 def test_a_long_reason_is_cut() -> None:
@@ -74,8 +74,8 @@ def test_a_phase_begins_without_the_numbers_of_the_last(project: Project) -> Non
     status.say("training", update="retrain", round=3, total=6, seconds_left=9.0)
     assert (row(project).total, row(project).seconds_left, row(project).update) == (6, 9.0, "retrain")
     status.say("scoring")
-    said = row(project)
-    assert (said.phase, said.done, said.total, said.seconds_left, said.round) == ("scoring", 0, 0, None, 3)
+    shown = row(project)
+    assert (shown.phase, shown.done, shown.total, shown.seconds_left, shown.round) == ("scoring", 0, 0, None, 3)
 
 
 def test_progress_is_said_now_and_then_with_the_time_that_is_left(

@@ -88,9 +88,9 @@ def test_a_killed_trainer_is_started_again_and_the_page_is_told_why(
     assert first is not None
     first.kill()
     until(lambda: supervisor.child is not first and supervisor.alive)
-    said = row(project)
-    assert (said.phase, pauses) == ("failed", [1])
-    assert said.error == f"{module.exit_reason(-signal.SIGKILL)} It will be restarted."
+    status = row(project)
+    assert (status.phase, pauses) == ("failed", [1])
+    assert status.error == f"{module.exit_reason(-signal.SIGKILL)} It will be restarted."
     supervisor.stop()
 
 

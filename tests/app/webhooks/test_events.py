@@ -53,8 +53,8 @@ def test_what_is_saved_is_told_once_in_its_order_and_files_are_left_out(tmp_path
         annotate(session, file, "t5", "label", class_name="b", key="file:5")
     [(event, data)] = news(project, number)
     assert event == "labels.saved"
-    said = [(one["text"], one["action"], one["class"], one["person"]) for one in data["labels"]]
-    assert said == [("t1", "label", "a", "me"), ("t2", "skip", None, "me"), ("t2", "withdraw", None, "me")]
+    sent = [(one["text"], one["action"], one["class"], one["person"]) for one in data["labels"]]
+    assert sent == [("t1", "label", "a", "me"), ("t2", "skip", None, "me"), ("t2", "withdraw", None, "me")]
     assert data["labels"][0]["comment"] == "why"
     assert news(project, number) == []
     project.close()

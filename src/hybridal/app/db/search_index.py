@@ -1,6 +1,6 @@
 """The index that `search.py` uses: FTS5 with trigrams in SQLite, a GIN index over trigrams in PostgreSQL.
 
-It is created by the initial migration; a later change to it belongs in a migration of its own.
+It is created by the initial migration; a later change to it belongs in a new migration.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TRIGRAMS = r"""CREATE FUNCTION text_search_parts(words text) RETURNS tsvector IM
             regexp_replace(substr(words, 3), '(...)', E'\\1\n', 'g'), E'\n'), ''));
     END $$"""
 POSTGRESQL = (
-    # A table of its own: an index on `texts` would be updated with every change of a row, including each new label.
+    # A separate table: an index on `texts` would be updated with every change of a row, including each new label.
     "CREATE TABLE text_search (row bigint CONSTRAINT text_search_key PRIMARY KEY, folded text NOT NULL)",
     TRIGRAMS,
     "CREATE INDEX text_search_by_parts ON text_search USING gin (text_search_parts(folded))",

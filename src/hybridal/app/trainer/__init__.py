@@ -1,1 +1,1 @@
-"""The trainer: a process beside the web server that turns labels into models, and models into a queue."""
+"""The trainer: a separate process that turns labels into models, and models into a queue of texts."""
