@@ -80,6 +80,6 @@ def test_words_around_numbers() -> None:
     assert [formats.rounds_between(3, 3), formats.rounds_between(1, 5)] == ["round 3", "rounds 1–5"]
     assert [formats.plain("a\n b\x00c"), formats.plain("x" * 30)] == ["a b c", "x" * 21 + "…"]
     assert formats.score(1.6, 2) == "1.60"
-    assert formats.seconds(3.21, beside=1375.2) == "3"
+    assert formats.seconds(3.21, scale=1375.2) == "3"
     assert formats.with_spread(526.0, 19.0, formats.seconds) == "526 ± 19"
     assert formats.with_spread(0.8, None, formats.fixed(1)) == "0.8"

@@ -1,4 +1,4 @@
-"""What a hybrid schedule would have decided, from values that somebody recorded."""
+"""Decide what a hybrid schedule would have done, from recorded values of its signal."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hybridal.runs.record import RunFolder
 from hybridal.schedules.hybrid import HybridAL
 from hybridal.signals import Signal
 
-# Shares of fewer texts than this lie further apart than floats do: no two of them are the same number.
-MOST_TEXTS = 1_000_000
+# Up to this many texts, two different shares are two different floats.
+MAX_TEXTS = 1_000_000
 
 
 def decisions(
@@ -28,11 +28,22 @@ def decisions(
     patience: int | None = None,
     count: int | None = None,
 ) -> dict[str, Any]:
-    """t* and the first fine-tuning round, both None when the schedule never fires.
+    """Return t* and the first fine-tuning round, both None if the schedule never switches.
 
-    A run folder brings its changes itself: those of the signals that it recorded, and those of accuracy, whose right
-    answers are among the facts of every round. In a file, `column` holds the signal's value after
-    each round; for signals that are levels it holds the change, and the first row is not looked at.
+    Args:
+        source: A run folder, or a CSV or JSONL file with one row per round.
+        column: The column of a file with the signal's value after each round. For a signal that is a level, it holds
+            the change, and the first row is ignored.
+        signal: The signal that decides.
+        epsilon: Threshold; by default that of the signal.
+        patience: Stable rounds needed; by default that of the signal.
+        count: Number of texts that the accuracies of a file were measured on, if they are rounded.
+
+    Returns:
+        A mapping with the decision, the changes, and the length of the stable streak in each round.
+
+    Raises:
+        UserError: If the source cannot be read or does not hold the signal.
     """
     schedule = HybridAL(signal, epsilon, patience)
     if count is not None and schedule.signal.name != "accuracy":
@@ -69,9 +80,9 @@ def decisions(
 
 
 def changes_of(values: Sequence[float], signal: Signal, count: int | None = None) -> list[float | None]:
-    """The change of each round since the one before; of accuracies, exact differences of shares.
+    """Return the change of each round; for accuracies, exact differences of shares.
 
-    A count says of how many texts: only rounded accuracies need one.
+    `count` is the number of texts; only rounded accuracies need it.
 
     >>> from hybridal.signals.accuracy import Accuracy
     >>> changes_of([950 / 1200, 956 / 1200], Accuracy()), 956 / 1200 - 950 / 1200
@@ -89,8 +100,8 @@ def changes_of(values: Sequence[float], signal: Signal, count: int | None = None
 
 
 def _share(value: float) -> Fraction:
-    """The only share of so many texts at most that a program would write as this number; else the decimal itself."""
-    simple = Fraction(value).limit_denominator(MOST_TEXTS)
+    """The only share of at most `MAX_TEXTS` texts that prints as this number; else the decimal itself."""
+    simple = Fraction(value).limit_denominator(MAX_TEXTS)
     return simple if float(simple) == value else Fraction(repr(value))
 
 
@@ -99,9 +110,9 @@ def _exact_changes(shares: Sequence[Fraction]) -> list[float | None]:
 
 
 def read_column(path: Path, column: str, skip_first: bool = False) -> list[float]:
-    """The numbers of one column of a CSV or JSONL file, in the order of the rounds.
+    """Return the numbers of one column of a CSV or JSONL file, in the order of the rounds.
 
-    With `skip_first` the first is 0, whatever stands there: no round came before it to have moved from.
+    With `skip_first` the first is 0, because no round came before it.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

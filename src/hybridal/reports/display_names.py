@@ -1,4 +1,4 @@
-"""What schedules, tasks, backbones and acquisitions are called and how they look: the same everywhere."""
+"""Display names of schedules, tasks, backbones and acquisitions, and the styles of schedules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hybridal.updates import UPDATES
 
 @dataclass(frozen=True)
 class Style:
-    """What one kind of schedule looks like; `light` and `dark` are its colour on a light and on a dark page."""
+    """Marker and colours of one kind of schedule, on light and dark pages; `token` names it in CSS."""
 
     token: str
     light: str
@@ -55,7 +55,7 @@ _STYLES = (
 )
 STYLES = {style.token: style for style in _STYLES}
 
-# What matplotlib draws with in turn when a schedule's family appears more than once in a figure.
+# Markers to use in turn if a family of schedules occurs more than once in a figure.
 MARKERS = "osD^vPXph*<>"
 
 _TASKS = {
@@ -81,7 +81,7 @@ _ACQUISITIONS = {"badge": "BADGE", "bald": "BALD", "cal": "CAL", "coreset": "Cor
 
 @cache
 def schedule_of(spec: str) -> Schedule:
-    """The schedule that a spec describes, made once: making one asks all installed packages for schedules of theirs."""
+    """Return the schedule of a spec, cached, because making one searches the entry points of all packages."""
     return make_schedule(spec)
 
 
@@ -101,13 +101,13 @@ def style_of(spec: str) -> Style:
 
 
 def schedule_name(spec: str) -> str:
-    """What people call a schedule, such as FixedSwitch@10; one that is not installed here goes by its spec."""
+    """Return the name of a schedule, such as FixedSwitch@10; its spec if it is not installed."""
     schedule = _installed(spec)
     return spec if schedule is None else schedule.title
 
 
 def distinct_names(specs: Iterable[str]) -> dict[str, str]:
-    """The name of each schedule, with ε and k, or else its spec, only where two would be called the same."""
+    """Return a distinct name for each schedule, with ε and k or the spec only if two names would be equal."""
     names = {spec: schedule_name(spec) for spec in specs}
     for parameters in (_epsilon_and_k, str):
         seen = Counter(names.values())
@@ -125,20 +125,20 @@ def _epsilon_and_k(spec: str) -> str:
 
 
 def method_names(specs: Iterable[str], short: bool = False) -> dict[str, str]:
-    """The names as long as a legend can take; short ones name hybrids by their signal alone."""
+    """Return names for a legend; short ones name hybrids by their signal only."""
     prefix = "HybridAL " if short else ""
     return {spec: plain(name.removeprefix(prefix), 34) for spec, name in distinct_names(specs).items()}
 
 
 def task_names(tasks: Iterable[str]) -> dict[str, str]:
-    """The benchmarks as the paper writes them, a file by its name alone unless two would be called the same."""
+    """Return names of tasks: benchmarks as in the paper, files by their name unless two would be equal."""
     short = {task: _TASKS.get(task, PurePath(task).stem or task) for task in tasks}
     seen = Counter(short.values())
     return {task: name if seen[name] == 1 else task for task, name in short.items()}
 
 
 def backbone_name(backbone: str) -> str:
-    """A backbone as the paper writes it; of a folder or a hub id, all of it: the last part may not tell enough."""
+    """Return the name of a backbone: as in the paper, or the full folder or hub id."""
     return _BACKBONES.get(backbone, backbone)
 
 
@@ -149,7 +149,7 @@ def acquisition_name(acquisition: str) -> str:
 
 
 def short_labels(names: Iterable[str], most: int = 22) -> dict[str, str]:
-    """A label for each task or backbone that a figure has room for; those that would look the same are numbered."""
+    """Return a short label for each task or backbone; equal ones are numbered."""
     known = _TASKS | _BACKBONES
     short = {name: known.get(name) or plain(_stem(name), most) for name in dict.fromkeys(names)}
     seen, count = Counter(short.values()), Counter[str]()
@@ -167,7 +167,7 @@ def _stem(name: str) -> str:
 
 
 def distinct_markers(specs: Iterable[str]) -> dict[str, str]:
-    """A marker for each schedule: its family's own, or another where the family comes more than once."""
+    """Return a marker for each schedule: that of its family, or another if the family occurs more than once."""
     found: dict[str, str] = {}
     taken: dict[str, list[str]] = {}
     for spec in specs:
@@ -181,7 +181,7 @@ def distinct_markers(specs: Iterable[str]) -> dict[str, str]:
 
 @cache
 def letter(update: str) -> str:
-    """The letter that stands for an update in a word; for one that is not installed here, its first."""
+    """Return the letter of an update in update sequences; its first letter if it is not installed."""
     try:
         return UPDATES.make(update).letter[:1]
     except UserError:

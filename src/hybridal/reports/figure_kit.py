@@ -1,4 +1,4 @@
-"""What figures share: panels, legends, marks, scales, and curves over rounds."""
+"""Shared parts of figures: panels, legends, marks, scales, and curves over rounds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ON_LIGHT, ON_DARK = "#15181d", "#fdfdfd"
 
 @contextmanager
 def drawing(height: float, keys: Sequence[Key] = ()) -> Iterator[Figure]:
-    """A figure in the house's style; below what is drawn into it comes one legend, which has room beside the height."""
+    """Yield a styled figure; a legend is added below it, in addition to the height."""
     with styled():
         columns, room = _legend_shape(keys) if keys else (0, 0.0)
         figure = new_figure(height + room)
@@ -71,7 +71,7 @@ def label_outside(panels: Sequence[Axes], x: str, y: str = "") -> None:
 
 
 def key(label: str, **look_of_it: Any) -> Key:
-    """A legend's entry that is no schedule's."""
+    """Return a legend entry that is not a schedule."""
     return {"color": MUTED, "linestyle": "none", "label": label} | look_of_it
 
 
@@ -86,7 +86,7 @@ def method_keys(specs: Iterable[str], short: bool = False) -> list[Key]:
 
 
 def _legend_shape(keys: Sequence[Key]) -> tuple[int, float]:
-    """Its columns, and the inches that it needs."""
+    """The columns of a legend, and its height in inches."""
     widest = 0.47 + 0.07 * max(len(key["label"]) for key in keys)
     fit = max(1, min(len(keys), int((COLUMN + 0.07) / widest)))
     rows = -(-len(keys) // fit)
@@ -97,13 +97,13 @@ def _legend_shape(keys: Sequence[Key]) -> tuple[int, float]:
 
 
 def mark(axes: Axes, x: float, y: float, shape: str, size: float, colour: str, label: str = "") -> None:
-    """One point, with a rim that keeps it apart from what lies below it."""
+    """Draw one point with a rim that separates it from what lies below."""
     rim: dict[str, Any] = {"markeredgecolor": SURFACE, "markeredgewidth": 0.7, "linestyle": "none", "zorder": 4}
     axes.plot([x], [y], marker=shape, markersize=size, color=colour, label=label, **rim)
 
 
 def star(axes: Axes, x: float, y: float, colour: str, size: float = 11) -> None:
-    """Where a schedule switched."""
+    """Mark where a schedule switched."""
     mark(axes, x, y, "*", size, colour, "switch")
 
 
@@ -149,7 +149,7 @@ def widths(specs: Sequence[str]) -> dict[str, float]:
 
 
 def nothing(axes: Axes, why: str) -> None:
-    """Says in the figure's place why there is nothing to see."""
+    """Write in the empty axes why there is no data."""
     axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", va="center", color=INK)
     axes.set_yticks([])
 
@@ -175,7 +175,7 @@ def decades(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def shades() -> Colormap:
-    """Few to many: a way from light blue to dark that also falls in grey, seen on light and dark pages."""
+    """A colour map from light to dark blue, monotonic in grey, visible on light and dark pages."""
     return LinearSegmentedColormap.from_list("shades", ["#bcd9ee", "#5f9fd0", "#2b62a5", "#1c2a5e"])
 
 
@@ -197,8 +197,10 @@ def names_of(histories: Histories) -> dict[str, str]:
 
 
 def curves(axes: Axes, found: Mapping[str, Sequence[tuple[Round, float]]], **line: Any) -> bool:
-    """One line a schedule, its markers filled where the model was retrained, and open where it went on from before;
-    says whether anything was there to draw."""
+    """Draw one line per schedule, with filled markers for retrained rounds and open ones for others.
+
+    Returns whether there was anything to draw.
+    """
     markers, broad, size = distinct_markers(found), widths(list(found)), line.pop("markersize", 4.5)
     for spec, values in found.items():
         points = [(fact.round, value, fact.update == "retrain") for fact, value in values]

@@ -1,4 +1,4 @@
-"""How figures look, and how they become a piece of a page, whose colours they follow, or a file of their own."""
+"""The style of figures, and their export as inline SVG with themable colours or as files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hybridal.system.files import write_whole
 # Width in inches of a figure that is as wide as a column; at that width the text has 9 points.
 COLUMN = 4.2
 
-# Inks that are no schedule's, on a light and on a dark page.
+# Colours that belong to no schedule, on a light and on a dark page.
 INKS = {
     "ink": ("#1f2430", "#e7eaf0"),
     "muted": ("#5d6675", "#a3adbb"),
@@ -40,17 +40,17 @@ INKS = {
     "phase-test": ("#98a2b0", "#7d8896"),
 }
 INK, MUTED, GRID, SURFACE = (INKS[name][0] for name in ("ink", "muted", "grid", "surface"))
-# What figures may be written as.
+# File formats of figures.
 FORMATS = ("svg", "png", "pdf")
 _FAMILY = "font-family: var(--figure-font, 'DejaVu Sans', Verdana, sans-serif)"
 
-# matplotlib keeps its parameters for the whole process; reports may be written by several threads of an app.
+# matplotlib's parameters are global to the process, and several threads of the app may write reports.
 _LOCK = threading.RLock()
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Within this block figures are made, and saved, in the house's style; nothing stays changed after it."""
+    """Use our style for figures made or saved within the block; matplotlib's parameters are restored afterwards."""
     with _LOCK, mpl.rc_context():
         mpl.rcParams.update(_parameters())
         yield
@@ -58,19 +58,19 @@ def styled() -> Iterator[None]:
 
 @cache
 def _parameters() -> dict[Any, Any]:
-    """From matplotlib's own defaults, so that no user's style shines through. Touching the backend loads pyplot."""
+    """Our style on top of matplotlib's defaults, to be independent of user styles. Reading the backend loads pyplot."""
     defaults = {name: value for name, value in mpl.rcParamsDefault.items() if not name.startswith("backend")}
     own = mpl.rc_params_from_file(Path(__file__).parent / "templates" / "figures.mplstyle", use_default_template=False)
     return defaults | dict(own)
 
 
 def new_figure(height: float, width: float = COLUMN) -> Figure:
-    """An empty figure of this many inches, whose parts make room for each other."""
+    """Return an empty figure of this size in inches, with constrained layout."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def whole_rounds(axes: Axes, rounds: int) -> None:
-    """An x axis of rounds: whole numbers, from the first to the last."""
+    """Format the x axis for rounds: integers from the first to the last."""
     axes.set_xlim(0.5, max(rounds, 1) + 0.5)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
     axes.grid(axis="x", visible=False)
@@ -78,13 +78,13 @@ def whole_rounds(axes: Axes, rounds: int) -> None:
 
 
 def colours() -> dict[str, tuple[str, str]]:
-    """Every colour that a figure may use, by name: on a light and on a dark page."""
+    """Return every colour of figures by name, for light and dark pages."""
     return INKS | {style.token: (style.light, style.dark) for style in STYLES.values()}
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure and its words."""
+    """A figure with its heading, a sentence on how to read it, and alternative text."""
 
     figure: Figure
     heading: str
@@ -93,16 +93,16 @@ class Drawn:
     _svg: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def svg(self, name: str) -> str:
-        """What `to_svg` makes of it, made once: a report needs it for its page and for a file."""
+        """The figure as SVG, cached, because a report needs it for its page and for a file."""
         if name not in self._svg:
             self._svg[name] = to_svg(self.figure, self.alt, name)
         return self._svg[name]
 
 
 def to_svg(figure: Figure, alt: str = "", name: str = "") -> str:
-    """Clean inline SVG; the same figure always gives the same text.
+    """Return clean inline SVG; the same figure always gives the same text.
 
-    `alt` says what is to be seen, for those who do not see it. Ids start with `name`, or with a hash of the drawing:
+    `alt` is the alternative text. Ids start with `name`, or with a hash of the drawing:
     several figures can sit in one page. Every colour of the style is `var(--c-NAME, #hex)`, so that a page may
     give its own, e.g. in the dark.
     """
@@ -110,7 +110,7 @@ def to_svg(figure: Figure, alt: str = "", name: str = "") -> str:
     name = name or "f" + hashlib.sha256(ElementTree.tostring(root)).hexdigest()[:8]
     for metadata in root.findall("{*}metadata"):
         root.remove(metadata)
-    # This rule would reach every element of the page; on the figure itself it is inherited by all that is in it.
+    # This CSS rule would apply to the whole page; as an attribute of the figure it is inherited by its elements.
     for parent in root.findall("{*}defs"):
         for rule in parent.findall("{*}style"):
             parent.remove(rule)
@@ -138,8 +138,7 @@ def _saved(figure: Figure, **options: Any) -> bytes:
 
 
 def lay_out(figure: Figure) -> None:
-    """Places the parts of a figure once, as a page shows them; by itself matplotlib does so anew for every file, and
-    draws all of it twice to that end."""
+    """Lay out a figure once, for SVG. Matplotlib would repeat the layout for every file and draw everything twice."""
     engine = figure.get_layout_engine()
     if engine is not None:
         FigureCanvasSVG(figure)
@@ -150,8 +149,7 @@ def lay_out(figure: Figure) -> None:
 
 @contextmanager
 def _short_fonts() -> Iterator[None]:
-    """Fonts go into a PDF without their tables of how letters combine, which nobody reads there: to cut those down to
-    the letters in use takes longer than all the rest of the file."""
+    """Drop the OpenType layout tables of fonts embedded in a PDF: they are unused, and subsetting them is slow."""
     from fontTools.subset import Options  # type: ignore[import-untyped]
 
     usual = Options._drop_tables_default
@@ -163,7 +161,7 @@ def _short_fonts() -> Iterator[None]:
 
 
 def _tidy(element: ElementTree.Element) -> None:
-    """Without namespaces and blanks, and with colours that a page can change."""
+    """Remove namespaces and whitespace, and replace colours with CSS variables."""
     element.tag = element.tag.partition("}")[2] or element.tag
     for key in list(element.attrib):
         if key.startswith("{"):
@@ -179,7 +177,7 @@ def _tidy(element: ElementTree.Element) -> None:
 
 
 def _rename(root: ElementTree.Element, name: str) -> None:
-    """Keeps the ids that are referred to, in order of appearance, and drops all others."""
+    """Rename the referenced ids in order of appearance, and drop all others."""
     pointer = re.compile(r"^(#|url\(#)(.+?)(\)?)$")
     used = {found[2] for element in root.iter() for value in element.attrib.values() if (found := pointer.match(value))}
     fresh: dict[str, str] = {}
@@ -199,9 +197,9 @@ def _variables() -> dict[str, str]:
 
 
 def save(figures: Mapping[str, Drawn], folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Writes `NAME.FORMAT` for each figure and format, each file whole or not at all, and gives their paths.
+    """Write `NAME.FORMAT` for each figure and format atomically, and return the paths.
 
-    No file holds a date: the same study gives the same bytes, as long as matplotlib is the same.
+    Files contain no date: the same study gives the same bytes with the same version of matplotlib.
     """
     if figures:
         folder.mkdir(parents=True, exist_ok=True)
@@ -215,7 +213,7 @@ def save(figures: Mapping[str, Drawn], folder: Path, formats: Sequence[str] = FO
 
 def _content(drawn: Drawn, format: str, name: str) -> bytes:
     if format == "svg":
-        # There is no page to give colours and fonts: each variable becomes what it falls back to.
+        # A file has no page that defines the variables: replace each by its fallback.
         svg = re.sub(r"var\(--[a-z-]+, ([^()]*)\)", r"\1", drawn.svg(name))
         return (svg + "\n").encode()
     metadata = {"CreationDate": None} if format == "pdf" else {}

@@ -1,4 +1,4 @@
-"""Numbers as people read them. Nothing is computed here: a number is only shortened."""
+"""Format numbers for people: rounding, units and words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Shown = Callable[[float], str]
 
 
 def count(value: int | None) -> str:
-    """A whole number, with its thousands apart: 1,234,567."""
+    """A whole number with thousands separators: 1,234,567."""
     return NONE if value is None else f"{value:,}"
 
 
@@ -24,7 +24,7 @@ def score(value: float | None, digits: int = 3) -> str:
 
 
 def change(value: float | None) -> str:
-    """A signal's change, in two digits that count: signals differ by orders of magnitude: 0.0043, 1.2e-5."""
+    """A signal's change in two significant digits, because signals differ by orders of magnitude: 0.0043, 1.2e-5."""
     if value is None:
         return NONE
     if value == 0:
@@ -36,7 +36,7 @@ def change(value: float | None) -> str:
 
 
 def threshold(value: float) -> str:
-    """An ε, as exactly as it was given where that is short: 0.0001."""
+    """An ε in up to four significant digits: 0.0001."""
     return f"{value:.4g}"
 
 
@@ -44,7 +44,7 @@ def big(value: int) -> str:
     """A large count in three digits: 12.3 thousand, 3.21 billion."""
     if value < 10**4:
         return count(value)
-    # Three digits first, so that what rounds up to a million is called one.
+    # Round first, so that 999,999 becomes 1 million.
     rounded = int(float(f"{value:.3g}"))
     for unit, name in ((10**9, "billion"), (10**6, "million")):
         if rounded >= unit:
@@ -53,7 +53,7 @@ def big(value: int) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A time in the unit that suits it: 4 ms, 1 min 15 s, 2 h 3 min."""
+    """A time in a suitable unit: 4 ms, 1 min 15 s, 2 h 3 min."""
     if seconds is None:
         return NONE
     if seconds == 0:
@@ -86,13 +86,13 @@ def times(value: int) -> str:
 
 
 def plain(text: str, most: int = 22) -> str:
-    """One line of printable characters, as long as a figure can take."""
+    """One line of printable characters, shortened to `most`."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split()) or "?"
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def fixed(digits: int) -> Shown:
-    """So many digits after the point: 0.819, 1,509."""
+    """A number with this many decimals: 0.819, 1,509."""
     return lambda value: f"{value:,.{digits}f}".replace("-", "−")
 
 
@@ -106,9 +106,9 @@ def signed(digits: int) -> Shown:
     return lambda value: f"{value:+.{digits}f}".replace("-", "−")
 
 
-def seconds(value: float, beside: float | None = None) -> str:
-    """Seconds, as finely as suits them or the number that they stand beside."""
-    size = abs(value if beside is None else beside)
+def seconds(value: float, scale: float | None = None) -> str:
+    """Seconds, rounded to suit their size or that of `scale`."""
+    size = abs(value if scale is None else scale)
     return fixed(0 if size >= 100 else 1 if size >= 1 else 3)(value)
 
 
@@ -118,7 +118,7 @@ def p_value(value: float) -> str:
 
 
 def with_spread(mean: float, spread: float | None, shown: Shown) -> str:
-    """A mean and its spread, both as finely as the mean: 526 ± 19."""
+    """A mean and its spread, both rounded to suit the mean: 526 ± 19."""
     if spread is None:
         return shown(mean)
-    return f"{shown(mean)} ± {seconds(spread, beside=mean) if shown is seconds else shown(spread)}"
+    return f"{shown(mean)} ± {seconds(spread, scale=mean) if shown is seconds else shown(spread)}"

@@ -1,4 +1,4 @@
-"""One HTML file that needs nothing else: no network, no script, no font."""
+"""Render a report as one self-contained HTML file: no network, scripts or fonts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybridal.reports.report_table import Entry, Table
 
 @dataclass(frozen=True)
 class Panel:
-    """A heading, one sentence on how to read the figure, and the figure itself."""
+    """A figure with its heading and one sentence on how to read it."""
 
     title: str
     reading: str
@@ -20,7 +20,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Part:
-    """A titled table of a page, with its caption as a note; a folded one opens on demand."""
+    """A table with a title; its caption becomes a note. A folded one opens on click."""
 
     title: str
     table: Table
@@ -29,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Page:
-    """All that a report says, ready to be laid out."""
+    """The content of a report page."""
 
     title: str
     kicker: str
@@ -46,7 +46,7 @@ class Page:
 
 
 def render(page: Page) -> str:
-    """The page as HTML; every text is escaped, and only our own drawings are not."""
+    """Render the page as HTML. All text is escaped; only our own SVG is inserted as is."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from hybridal.reports.figure_style import colours
@@ -63,21 +63,21 @@ def render(page: Page) -> str:
 
 
 def about_tables(about: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
-    """What run.json says, as groups of names and values; what was not set is left out."""
+    """The content of run.json as groups of names and values, without unset values."""
     groups = {name: _named(part) for name, part in about.items() if isinstance(part, Mapping)}
     loose = _named({name: part for name, part in about.items() if not isinstance(part, Mapping)})
     return {name: pairs for name, pairs in (*groups.items(), ("run", loose)) if pairs}
 
 
 def task_name(about: Mapping[str, Any]) -> str:
-    """What the task is called."""
+    """The name of the task."""
     name = about.get("task", {}).get("name") or about.get("settings", {}).get("task") or "an unnamed task"
     return str(name)
 
 
 def _named(part: Mapping[str, Any]) -> list[tuple[str, str]]:
-    said = {name.replace("_", " "): _value(value) for name, value in part.items() if value is not None}
-    return [(name, value) for name, value in said.items() if value]
+    pairs = {name.replace("_", " "): _value(value) for name, value in part.items() if value is not None}
+    return [(name, value) for name, value in pairs.items() if value]
 
 
 def _value(value: Any) -> str:

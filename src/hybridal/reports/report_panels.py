@@ -1,4 +1,4 @@
-"""The figures of a run or a comparison, in the order in which they tell what happened, each also in words."""
+"""The figures of a run or a comparison in reading order, each with alternative text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Panel]:
-    """Every figure that these histories have facts for."""
+    """Return every figure that these histories have data for."""
     from hybridal.reports import round_figures as draw
 
     facts = [fact for history in histories.values() for fact in history]
@@ -66,7 +66,7 @@ def panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Pane
 
 
 def deciding_panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Panel]:
-    """One figure for each signal that some schedule decides by, with the schedules that do."""
+    """Return one figure per signal that decides for a schedule, with these schedules."""
     found = []
     for signal, deciding in own_detectors(histories, schedules).items():
         shown = {spec: histories[spec] for spec in deciding}
@@ -84,7 +84,7 @@ def deciding_panels(histories: Histories, schedules: Mapping[str, Schedule]) -> 
 
 
 def watched_panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Panel]:
-    """One figure for each signal that no ε decided by; of one run alone, because they would all look alike."""
+    """Return one figure per signal that did not decide; only for a single run, because runs would look alike."""
     found = []
     read = {signal.name for schedule in schedules.values() for signal in schedule.watches}
     for signal, deciding in own_detectors(histories, schedules).items():
@@ -108,7 +108,7 @@ def _signal_panel(
     from hybridal.reports.round_figures import signal_curve
 
     figure, alt = signal_curve(shown, signal, detectors), _signal_alt(shown, signal, detectors)
-    # Names of foreign signals may hold anything, ids of a page may not.
+    # Names of plug-in signals may contain any character; ids in a page may not.
     return _panel(f"{title}: {signal_title(signal)}", reading, figure, alt, "signal-" + signal.encode().hex())
 
 
@@ -123,9 +123,9 @@ def _moved(histories: Histories, signal: str) -> bool:
 
 
 def _each(histories: Histories, say: Callable[[str], str], mark: str = " ") -> str:
-    """What is to be said of each schedule, with its name; those of which there is nothing to say are left out."""
-    said = {name: say(spec) for spec, name in distinct_names(histories).items()}
-    return "; ".join(f"{name}{mark}{words}" for name, words in said.items() if words)
+    """Join a text for each schedule, after its name; schedules with an empty text are left out."""
+    texts = {name: say(spec) for spec, name in distinct_names(histories).items()}
+    return "; ".join(f"{name}{mark}{words}" for name, words in texts.items() if words)
 
 
 def _time(histories: Histories, spec: str) -> str:
@@ -134,7 +134,7 @@ def _time(histories: Histories, spec: str) -> str:
 
 
 def _strategy_alt(histories: Histories) -> str:
-    """Who used which update when."""
+    """Which schedule used which update in which rounds."""
 
     def used(spec: str) -> str:
         parts = stretches(histories[spec])
@@ -152,21 +152,21 @@ def _measure_alt(histories: Histories, name: str, called: str) -> str:
         words = [f"{score(value)} in round {round}" for round, value in (told[:1] + told[-1:])]
         return "from " + " to ".join(words) if words else ""
 
-    said = _each(histories, ends)
-    return f"Validation {called}: {said}. " if said else ""
+    words = _each(histories, ends)
+    return f"Validation {called}: {words}. " if words else ""
 
 
 def _signal_alt(histories: Histories, signal: str, detectors: Mapping[str, Stabilisation]) -> str:
-    """How far a signal moved and when it settled."""
+    """The range of a signal's changes, and when it settled."""
 
     def moved(spec: str) -> str:
         found, detector = changes(histories[spec], signal), detectors.get(spec)
         known = [value for value in found if value is not None]
-        said = f"between {change(min(known))} and {change(max(known))}" if known else "none"
+        moves = f"between {change(min(known))} and {change(max(known))}" if known else "none"
         if detector is None:
-            return said
+            return moves
         settled = detector.t_star(found)
         end = "not settled" if settled is None else f"settled in round {settled}"
-        return f"{said}, ε {threshold(detector.epsilon)}, {end}"
+        return f"{moves}, ε {threshold(detector.epsilon)}, {end}"
 
     return f"Change of the signal {signal} per round: {_each(histories, moved)}."

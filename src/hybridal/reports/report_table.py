@@ -1,4 +1,4 @@
-"""A table as data: what is shown, the exact numbers behind it, and what stands out."""
+"""A table as data: displayed text, exact numbers, and highlighting."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Entry:
 
     @property
     def value(self) -> Value:
-        """The number that counts first."""
+        """The main number."""
         return self.numbers[0] if self.numbers else None
 
     @property
     def mark(self) -> str:
-        """How a page sets it apart."""
+        """The CSS class of the highlighting."""
         return "best" if self.best or self.chosen else "stable" if self.stable else ""
 
 
@@ -116,13 +116,13 @@ def table_of(
     sections: Sequence[tuple[tuple[str, ...], Sequence[Row]]],
     keys: tuple[str, ...] = (),
 ) -> Table | None:
-    """The table of those sections that have rows; None where none has."""
+    """Return the table of the sections that have rows; None if none has."""
     kept = tuple(Section(of, tuple(rows)) for of, rows in sections if rows)
     return Table(name, caption, tuple(columns), kept, keys) if kept else None
 
 
 def one(value: Value, shown: Shown) -> Entry:
-    """A number alone."""
+    """Return an entry with one number."""
     return MISSING if value is None else Entry(shown(value), (value,))
 
 
@@ -135,7 +135,7 @@ def mean_of(numbers: Sequence[float], shown: Shown, *more: Value) -> Entry:
 
 
 def rate(numbers: Sequence[float], *more: Value) -> Entry:
-    """The share of ones among ones and zeros, whose spread says nothing more."""
+    """The share of ones among ones and zeros, without a spread."""
     return MISSING if not numbers else replace(mean_of(numbers, percent(), *more), text=percent()(fmean(numbers)))
 
 

@@ -1,4 +1,4 @@
-"""What a history amounts to: its stretches of one update, its end, its whole cost, and who reads which signal."""
+"""Summaries of a list of rounds: streaks of one update, final metrics, total cost, and signals with their detectors."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ class Stretch:
 
 
 def stretches(history: Sequence[Round]) -> list[Stretch]:
-    """The history as stretches of one strategy each."""
+    """Split the rounds into streaks of one update."""
     groups = [list(group) for _, group in groupby(history, key=lambda fact: fact.update)]
     return [Stretch(group[0].round, group[-1].round, group[0].update) for group in groups]
 
 
 def short_sequence(history: Sequence[Round]) -> str:
-    """The word, counted: `RRRRRFFF` is R×5 F×3."""
+    """The update sequence in run-length form: `RRRRRFFF` is R×5 F×3."""
     return " ".join(f"{letter(part.update)}×{part.rounds}" for part in stretches(history))
 
 
 def plain_sequence(history: Sequence[Round]) -> str:
-    """The word where people read it in a line: as it is, or counted where its letters are long, as in P(96)."""
+    """The update sequence for a line of text: in run-length form if its letters are long, as in P(96)."""
     sequence = history[-1].update_sequence if history else ""
     return short_sequence(history) if "(" in sequence else sequence
 
 
 def total_cost(history: Sequence[Round]) -> Cost:
-    """All rounds' counted cost together."""
+    """The counted cost of all rounds."""
     return Cost(**{name: sum(getattr(fact.cost, name) for fact in history) for name in COUNTED})
 
 
 def phase_names(histories: Histories) -> list[str]:
-    """Every phase that took time in some round, the known ones first and in their order."""
+    """Every phase that took time in some round; known phases come first, in their order."""
     seen = dict.fromkeys(name for history in histories.values() for fact in history for name in fact.seconds)
     return [name for name in PHASES if name in seen] + [name for name in seen if name not in PHASES]
 
@@ -64,7 +64,7 @@ def total_seconds(history: Sequence[Round]) -> dict[str, float]:
 
 
 def signal_names(histories: Histories) -> list[str]:
-    """Every signal that was watched in some round."""
+    """Every signal that was recorded in some round."""
     return list(dict.fromkeys(name for history in histories.values() for fact in history for name in fact.changes))
 
 
@@ -74,7 +74,7 @@ def changes(history: Sequence[Round], signal: str) -> list[float | None]:
 
 
 def final(history: Sequence[Round], split: str = "") -> tuple[str, Metrics] | None:
-    """How good the last model is, and on which split: test where it was measured, else validation."""
+    """The split and metrics of the last model: test if measured, else validation; None if neither."""
     if not history:
         return None
     last = history[-1]
@@ -85,22 +85,22 @@ def final(history: Sequence[Round], split: str = "") -> tuple[str, Metrics] | No
 
 
 def shared_split(histories: Histories) -> str:
-    """The split on which all the last models were measured: a comparison across splits would be none."""
+    """The split on which all last models were measured; metrics of different splits are not comparable."""
     last = [history[-1] for history in histories.values() if history]
     return "test" if last and all(fact.test is not None for fact in last) else "validation"
 
 
 def sharing(histories: Histories) -> tuple[int, int]:
-    """The rounds of all runs of one cell, and how many of them are distinct: equal words are one round, computed once.
+    """Return the rounds of all runs of one cell, and how many are distinct; their quotient is the sharing factor.
 
-    Their quotient is the sharing factor.
+    Rounds with the same update sequence are computed once.
     """
     facts = [fact for history in histories.values() for fact in history]
     return len(facts), len({fact.update_sequence for fact in facts})
 
 
 def own_detectors(histories: Histories, schedules: Mapping[str, Schedule]) -> dict[str, dict[str, Stabilisation]]:
-    """By signal and by spec, the detectors that decide for the schedules; deciding signals come first."""
+    """The detectors of schedules by signal and spec; signals that decide come first."""
     found: dict[str, dict[str, Stabilisation]] = {}
     for spec in histories:
         if spec in schedules and (rule := schedules[spec].rule) is not None:
@@ -109,7 +109,7 @@ def own_detectors(histories: Histories, schedules: Mapping[str, Schedule]) -> di
 
 
 def usual_detector(signal: str) -> Stabilisation | None:
-    """A signal's own ε and k; None for signals that are not installed here."""
+    """A detector with the signal's default ε and k; None if the signal is not installed."""
     try:
         known = SIGNALS.make(signal)
     except UserError:
@@ -118,7 +118,7 @@ def usual_detector(signal: str) -> Stabilisation | None:
 
 
 def detectors_of(histories: Histories, schedules: Mapping[str, Schedule]) -> dict[str, Stabilisation]:
-    """By signal: the first schedule's own detector, else the signal's usual one."""
+    """The detector of each signal: that of the first schedule that has one, else the default."""
     own = own_detectors(histories, schedules)
     found = {name: next(iter(deciding.values()), None) or usual_detector(name) for name, deciding in own.items()}
     return {signal: detector for signal, detector in found.items() if detector is not None}

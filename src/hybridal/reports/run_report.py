@@ -51,7 +51,7 @@ ROUNDS_NOTE = (
 
 
 def write_report(folder: RunFolder) -> Path:
-    """Writes `report.html` into a run's folder, whole; the run may still be going on."""
+    """Write `report.html` into a run's folder, atomically; the run may still be in progress."""
     about = folder.about()
     return write_run(folder.history(), make_schedule(about["settings"]["schedule"]), about, folder.report)
 
@@ -84,7 +84,7 @@ def write_comparison(
 
 
 def run_page(history: Sequence[Round], schedule: Schedule, about: Mapping[str, Any], left: int | None = None) -> Page:
-    """What there is to say about one run."""
+    """Return the page of one run."""
     histories, schedules = {schedule.spec: history}, {schedule.spec: schedule}
     rounds = Part("All rounds", round_table(history, detectors_of(histories, schedules)))
     rules, advice = about.get("protocol", {}), outlook(history, about, left)
@@ -105,7 +105,7 @@ def run_page(history: Sequence[Round], schedule: Schedule, about: Mapping[str, A
 
 
 def _tiles(history: Sequence[Round]) -> list[tuple[str, Entry, str]]:
-    """The few numbers that most people look for first."""
+    """The key figures at the top of the page."""
     if not history:
         return []
     found, cost, tiles = final(history), total_cost(history), []
@@ -121,7 +121,7 @@ def _tiles(history: Sequence[Round]) -> list[tuple[str, Entry, str]]:
 
 
 def f1_note(metrics: Metrics, split: str) -> str:
-    """The small print of a macro-F1: its split and interval, or why there is none."""
+    """The note below a macro-F1: its split and interval, or why there is none."""
     found = known_f1(metrics)
     if found is None:
         return TOO_FEW if metrics.support else split
@@ -130,7 +130,7 @@ def f1_note(metrics: Metrics, split: str) -> str:
 
 
 def comparison_page(histories: Histories, schedules: Sequence[Schedule], about: Mapping[str, Any]) -> Page:
-    """What there is to say about several schedules of one cell."""
+    """Return the page of several schedules of one cell."""
     by_spec, names = {schedule.spec: schedule for schedule in schedules}, distinct_names(histories)
     table = comparison_table(histories, by_spec)
     rounds = {
@@ -151,7 +151,7 @@ def comparison_page(histories: Histories, schedules: Sequence[Schedule], about: 
 
 
 def _comparison_story(histories: Histories, table: Table) -> list[str]:
-    """Who came out best in what, as the table has it."""
+    """Which schedule was best in which measure, as in the table."""
     known = [history for history in histories.values() if history]
     if not known:
         return ["No round is complete yet: there is nothing to compare so far."]
@@ -219,7 +219,7 @@ def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]
 
 
 def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) -> Table:
-    """One row a schedule, with its end and its whole cost; the best of each column is marked."""
+    """Return one row per schedule with its final metrics and total cost; the best of each column is marked."""
     split, names = shared_split(histories), distinct_names(histories)
     columns = [Column("Schedule")]
     columns += [_number(title, f"on {split}; {hint}") for title, _, hint in MEASURES]
@@ -249,7 +249,7 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
 
 
 def _figure(metrics: Metrics | None, name: str) -> Entry:
-    """A measure; accuracy and macro-F1 show their 95% interval when they are pointed at."""
+    """A measure; accuracy and macro-F1 have their 95% interval as a tooltip."""
     if metrics is None:
         return MISSING
     figures = shown(metrics)

@@ -1,4 +1,4 @@
-"""What happened in a run, in plain words and in the order in which it happened."""
+"""Describe a run in sentences, in the order of its rounds."""
 
 from __future__ import annotations
 
@@ -121,12 +121,12 @@ def _how_far(history: Sequence[Round], planned: int | None, stopped: bool) -> st
 
 
 def _probes(history: Sequence[Round], probe_until: int) -> int:
-    """How many rounds passed before there were labels enough to train on."""
+    """The number of rounds before there were enough labels to train."""
     return sum(1 for _ in takewhile(lambda fact: fact.labels < probe_until, history))
 
 
 def _strategy(history: Sequence[Round], schedule: Schedule, probes: int) -> list[str]:
-    """What was done in which rounds, and why; in the first `probes` rounds nothing was trained, whoever decided."""
+    """What was done in which rounds, and why; nothing was trained in the first `probes` rounds."""
     if not probes:
         return _updates(history, schedule, history)
     told = (
@@ -175,7 +175,7 @@ def _reasons(history: Sequence[Round]) -> list[str]:
 
 
 def _mixed(history: Sequence[Round]) -> str:
-    """For schedules that change their mind often: how often they did what."""
+    """For schedules that alternate often: how often each update was used."""
     counts = Counter(fact.update for fact in history)
     parts = [f"'{update}' in {counted(rounds, 'round')}" for update, rounds in counts.most_common()]
     return (

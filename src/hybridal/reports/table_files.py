@@ -1,4 +1,4 @@
-"""Tables as files: Markdown to read, CSV with every number exact, LaTeX for a paper."""
+"""Write tables as Markdown, as CSV with exact numbers, and as LaTeX."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hybridal.system.files import write_whole
 
 
 def to_csv(table: Table) -> str:
-    """All numbers as they print in full, so that reading them gives the same ones again; a missing one is empty."""
+    """Return CSV with numbers in full precision, so that they survive a round trip; missing numbers are empty."""
     lines = [[*table.keys, *(name for column in table.columns for name in column.fields())]]
     for section in table.sections:
         for row in section.rows:
@@ -30,7 +30,7 @@ def _fields(entry: Entry, column: Column) -> list[str]:
 
 
 def _csv_line(fields: list[str]) -> str:
-    """With the line end that makes the writer quote a field for either of its two signs, and without it afterwards."""
+    """One line. The \\r\\n terminator makes the writer quote fields that contain either character."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerow(fields)
     return text.getvalue().removesuffix("\r\n") + "\n"
@@ -40,7 +40,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~$&!])")
 
 
 def to_markdown(table: Table) -> str:
-    """The best in bold, what a rule chose as code; a section begins with a row of its own."""
+    """Return Markdown: best values in bold, chosen ones as code, a heading row for each section."""
     lines = [plain(table.caption), ""] if table.caption else []
     headings = [": ".join(part for part in (column.group, column.title) if part) for column in table.columns]
     lines.append(_line(map(plain, headings)))
@@ -53,7 +53,7 @@ def to_markdown(table: Table) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
+    """Escape text for Markdown, on one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -70,7 +70,7 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-# What stands for a sign in text, and in a formula, where a command needs a blank behind it.
+# LaTeX commands for characters in text and in formulas; in formulas a command needs a space after it.
 _TEXT_SIGNS, _MATH_SIGNS = '\0\\{}$&#%_^~<>|"`–—…✓✗', "αδεθλρτΔ∇‖±×−≤≥·∞"
 _IN_TEXT = (
     r"{} \textbackslash{} \{ \} \$ \& \# \% \_ \textasciicircum{} \textasciitilde{} \textless{} "
@@ -82,34 +82,35 @@ _IN_MATH = (
 )
 _TEXT = dict(zip(_TEXT_SIGNS, _IN_TEXT.split(), strict=True))
 _MATH = {
-    sign: f"{said} " if said[1:].isalpha() else said for sign, said in zip(_MATH_SIGNS, _IN_MATH.split(), strict=True)
+    sign: f"{command} " if command[1:].isalpha() else command
+    for sign, command in zip(_MATH_SIGNS, _IN_MATH.split(), strict=True)
 }
 
-# Two of these in a row would become one other sign.
+# LaTeX merges two of these into a different character (a ligature).
 _JOINING = "-',"
 
 
 def escaped(text: str) -> str:
-    """Letters of other scripts stay as they are: LaTeX has read UTF-8 since 2018, given a font that has them."""
+    """Escape text for LaTeX. Letters of other scripts stay: LaTeX reads UTF-8 since 2018, given a suitable font."""
     one_line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     for sign in _JOINING:
         one_line = one_line.replace(sign * 2, f"{sign}\0{sign}").replace(sign * 2, f"{sign}\0{sign}")
     pieces = []
     for math, signs in groupby(one_line, key=lambda sign: sign in _MATH):
-        said = "".join((_MATH if math else _TEXT).get(sign, sign) for sign in signs)
-        pieces.append(f"${said.rstrip()}$" if math else said)
+        piece = "".join((_MATH if math else _TEXT).get(sign, sign) for sign in signs)
+        pieces.append(f"${piece.rstrip()}$" if math else piece)
     return "".join(pieces)
 
 
 PACKAGES = ("booktabs", "[table]{xcolor}", "pifont", "graphicx")
 
-# As in the paper: the best cell of a column gets this much green.
+# As in the paper: percentage of green for the best cell of a column.
 _GREEN = 55
 _WIDE = 6
 
 
 def to_latex(table: Table) -> str:
-    """A float of its own, with the caption and the label `tab:NAME`; it asks for `PACKAGES`."""
+    """Return a LaTeX float with caption and label `tab:NAME`; it needs `PACKAGES`."""
     wide = len(table.columns) > _WIDE
     float_name = "table*" if wide else "table"
     body = ["\\toprule", *_headings(table.columns)]
@@ -126,7 +127,7 @@ def to_latex(table: Table) -> str:
 
 
 def to_document(tables: list[Table]) -> str:
-    """Tables as a document that can be set as it is."""
+    """Return a complete LaTeX document with all tables."""
     uses = [f"\\usepackage{name}" if name.startswith("[") else f"\\usepackage{{{name}}}" for name in PACKAGES]
     begin = ["\\documentclass{article}", "\\usepackage[T1]{fontenc}", *uses, "\\begin{document}", ""]
     return "\n".join([*begin, *(f"{to_latex(table)}\\clearpage\n" for table in tables), "\\end{document}"]) + "\n"
@@ -148,7 +149,7 @@ def _headings(columns: tuple[Column, ...]) -> list[str]:
 
 def _latex_row(row: Row) -> str:
     cells = " & ".join(map(_as_latex, row))
-    # A bracket after the \\ of the row before would be read as the space to leave there.
+    # After the \\ of the previous row, a bracket would be parsed as its optional argument.
     return f"{'{}' if cells.startswith(('[', '*')) else ''}{cells} \\\\"
 
 
@@ -164,7 +165,7 @@ def _as_latex(entry: Entry) -> str:
 
 
 def write_tables(tables: Mapping[str, Table], out: Path) -> list[Path]:
-    """Each table as NAME.md, NAME.csv and NAME.tex, and all of them as the document `tables.tex`."""
+    """Write each table as NAME.md, NAME.csv and NAME.tex, and all of them as the document `tables.tex`."""
     out.mkdir(parents=True, exist_ok=True)
     kinds = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
     written = {out / f"{name}.{kind}": make(table) for name, table in tables.items() for kind, make in kinds.items()}

@@ -1,4 +1,4 @@
-"""The endpoints that the paper reports, as data under our names, and a study's own beside them."""
+"""The endpoints that the paper reports, under our names, and a table that compares a study with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs of a study that one figure may show together."""
+"""Select the runs of a study that one figure can compare fairly."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from dataclasses import dataclass, replace
 from hybridal.lab.study.study_folder import task_key
 from hybridal.lab.study.study_results import CELL, COSTS, FINETUNE, RETRAIN, Cost, Results
 
-# With fewer seeds a band would say more about the tasks than about chance.
+# With fewer seeds the standard error says little about chance.
 SEEDS_FOR_A_BAND = 3
-# More lines than this cannot be told apart, whatever their colours.
-MOST_METHODS = 12
+# More lines cannot be distinguished.
+MAX_METHODS = 12
 
 
 @dataclass(frozen=True)
 class Comparable(Results):
-    """Runs of cells in which every schedule is complete."""
+    """Runs of the cells in which every schedule is complete."""
 
     def methods(self, fixed: bool = True) -> list[str]:
-        """The schedules in the study's order, with or without fixed switches; none where they are too many to draw."""
+        """Return the schedules in the study's order, with or without fixed switches; none if too many to draw."""
         chosen = [spec for spec in self.specs if fixed or not spec.startswith("fixed:")]
-        return chosen if len(chosen) <= MOST_METHODS else []
+        return chosen if len(chosen) <= MAX_METHODS else []
 
     @property
     def measured(self) -> str | None:
-        """The split on which every run's end was measured: test, else validation, else None."""
+        """The split on which the last round of every run was measured: test, else validation, else None."""
         for split in ("test", "validation"):
             if self.runs[[f"{split}_f1", f"{split}_nll"]].notna().all(axis=None):
                 return split
         return None
 
     def cost(self, cost: Cost) -> str | None:
-        """The column of a cost; None where it was not recorded. A schedule may take no step, but all take time."""
+        """Return the column of a cost; None if it was not recorded. A schedule may take no step, but all take time."""
         taken = self.runs[COSTS[cost]] > 0
         return COSTS[cost] if (taken.any() if cost == "steps" else taken.all()) else None
 
     def families(self) -> Iterator[tuple[str, Comparable]]:
-        """Parts: tasks of two classes, and of more. One part where the number of classes is not known."""
+        """Yield binary and multi-class tasks separately, or one part if the number of classes is unknown."""
         classes = self._classes()
         counts = self.runs["task"].map(classes), self.rounds["task"].map(classes)
         if counts[0].isna().any():
@@ -52,7 +52,7 @@ class Comparable(Results):
                 yield f"{name} {few}", replace(self, runs=runs, rounds=rounds)
 
     def _classes(self) -> dict[str, int]:
-        """By task, how many classes it has, as far as the study's folder knows."""
+        """The number of classes of each task whose file is in the study folder."""
         known: dict[str, int] = {}
         for cell in self.folder.cells:
             # Not `folder.task`, which would read every text.
@@ -72,12 +72,10 @@ class Comparable(Results):
 
 
 def comparable(results: Results) -> Comparable | None:
-    """The runs of one setting that may be compared, schedule by schedule.
+    """Return the runs of one setting that can be compared; None if there are none.
 
-    None where there are none, and where acquisitions or protocols vary: a mean over them would mean nothing.
-
-    A fixed switch in the first round is FineTune and one after the last is Retrain; they are called so where those are
-    missing.
+    Also None if acquisitions or protocols vary, because a mean over them has no meaning. A fixed switch in the first
+    round equals FineTune and one after the last equals Retrain; they get these names if those schedules are missing.
     """
     runs, rounds = results.runs, results.rounds
     if runs.empty or len(runs[["acquisition", "variant"]].drop_duplicates()) > 1:

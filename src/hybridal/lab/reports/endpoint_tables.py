@@ -15,7 +15,7 @@ def endpoint(name: str, measure: grid.Measure) -> Callable[[Results], Table | No
     def table(results: Results) -> Table | None:
         if not results.rows:
             return None
-        shown, seeds = measure.on(results.split), grid.seeds_said(results.rows)
+        shown, seeds = measure.on(results.split), grid.seed_count(results.rows)
         caption = f"{shown.arrow} after the last round per method and task: mean ± std over {seeds}."
         return grid.task_grid(name, caption, (shown,), results.rows)
 
@@ -26,6 +26,6 @@ def endpoint_cost(results: Results) -> Table | None:
     """Cost of whole runs: optimiser steps, seconds, and epochs per round."""
     if not results.rows:
         return None
-    seeds = grid.seeds_said(results.rows)
+    seeds = grid.seed_count(results.rows)
     caption = f"Cost of a whole run per method and task: mean ± std over {seeds}. {grid.SECONDS_NOTE}"
     return grid.task_grid("endpoint-cost", caption, (*grid.COST, grid.EPOCHS), results.rows)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from matplotlib.axes import Axes
 
-from hybridal.lab.reports.comparable import MOST_METHODS, SEEDS_FOR_A_BAND
+from hybridal.lab.reports.comparable import MAX_METHODS, SEEDS_FOR_A_BAND
 from hybridal.lab.reports.factors import COMPARED, balanced, level_names, level_styles, varied_factors
 from hybridal.lab.study.study_results import Results
 from hybridal.reports import figure_kit as kit
@@ -30,7 +30,7 @@ def factor_figures(results: Results) -> Iterator[tuple[str, Drawn | None]]:
     """Yield the figures of each varied factor by name; of a study that varies nothing, those of its schedule."""
     for factor in varied_factors(results.rows) or ["schedule"]:
         fair = balanced(results, factor)
-        if fair is None or fair.runs[factor].nunique() > MOST_METHODS:
+        if fair is None or fair.runs[factor].nunique() > MAX_METHODS:
             continue
         yield f"f1-by-{factor}", learning_curves(fair, factor, "f1")
         yield f"nll-by-{factor}", learning_curves(fair, factor, "nll")

@@ -1,4 +1,4 @@
-"""The shape that most tables have: tasks across, methods down, a section for each setting and measure."""
+"""The layout of most tables: tasks across, methods down, a section for each setting and measure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FACTORS = {"backbone": "Backbone", "acquisition": "Acquisition", "variant": "Va
 
 @dataclass(frozen=True)
 class Measure:
-    """A column of the runs under its title; `higher` says whether more is better, None where neither is."""
+    """A column of the runs with its title. `higher` tells whether more is better; None if neither is."""
 
     title: str
     column: str
@@ -32,7 +32,7 @@ class Measure:
 
     @property
     def arrow(self) -> str:
-        """The title, and which way is better, as in `F1 (higher is better)`."""
+        """The title with the better direction, as in `F1 (higher is better)`."""
         return self.title if self.higher is None else f"{self.title} ({'higher' if self.higher else 'lower'} is better)"
 
     def on(self, split: str) -> Measure:
@@ -53,8 +53,8 @@ T_STAR = Measure("Switch round t*", "t_star", fixed(1), higher=None)
 COST = (STEPS, SECONDS)
 
 
-def seeds_said(rows: Sequence[Run]) -> str:
-    """How many seeds the runs of a schedule have: `one seed`, `5 seeds`, `3 to 5 seeds`."""
+def seed_count(rows: Sequence[Run]) -> str:
+    """Return the number of seeds per schedule in words: `one seed`, `5 seeds`, `3 to 5 seeds`."""
     cells = Counter((*cell_of(row)[:-1], row["schedule"]) for row in rows)
     fewest, most = min(cells.values()), max(cells.values())
     if fewest == most:
@@ -70,9 +70,9 @@ def task_grid(
     by: Mapping[str, str] = MappingProxyType({"schedule": "Method"}),
     labels: Mapping[str, str] = MappingProxyType({}),
 ) -> Table | None:
-    """Tasks across, methods down; None where no run has any of the measures.
+    """Return a table with tasks across and methods down; None if no run has any of the measures.
 
-    `by` are the factors that name a row, with their headings, and `labels` how the values of the first one read.
+    `by` maps the factors that name a row to their headings; `labels` maps values of the first factor to their names.
     """
     tasks, several = distinct(rows, "task"), len(measures) > 1
     names = [*task_names(tasks).values(), *(["Mean"] if len(tasks) > 1 else [])]
@@ -124,14 +124,14 @@ def _pairs(rows: Sequence[Run]) -> set[tuple[str, int]]:
 
 
 def setting_keys(rows: Sequence[Run], but: Sequence[str] = ()) -> tuple[str, ...]:
-    """The headings of what `settings` tells apart: the backbone, and what else varies."""
-    return tuple(title for name, title in _FACTORS.items() if _tells(rows, name, but))
+    """The headings of the keys of `settings`: the backbone, and whatever else varies."""
+    return tuple(title for name, title in _FACTORS.items() if _distinguishes(rows, name, but))
 
 
 def settings(rows: Sequence[Run], but: Sequence[str] = ()) -> Iterator[tuple[tuple[str, ...], list[Run]]]:
-    """The runs of each setting, with its name; `but` are factors that rows of the table tell apart."""
+    """Yield the runs of each setting with its name; `but` are factors that the rows of the table distinguish."""
     says = {"backbone": backbone_name, "acquisition": acquisition_name}
-    names = [name for name in _FACTORS if _tells(rows, name, but)]
+    names = [name for name in _FACTORS if _distinguishes(rows, name, but)]
     for chosen in product(*(distinct(rows, name) for name in names)):
         factors = dict(zip(names, chosen, strict=True))
         members = those(rows, **factors)
@@ -139,7 +139,7 @@ def settings(rows: Sequence[Run], but: Sequence[str] = ()) -> Iterator[tuple[tup
             yield tuple(says.get(name, str)(value) or "as it is" for name, value in factors.items()), members
 
 
-def _tells(rows: Sequence[Run], name: str, but: Sequence[str]) -> bool:
+def _distinguishes(rows: Sequence[Run], name: str, but: Sequence[str]) -> bool:
     return name not in but and (name == "backbone" or len(distinct(rows, name)) > 1)
 
 
@@ -151,13 +151,13 @@ def sectioned(
     lines: Callable[[list[Run]], Iterable[Row]],
     but: Sequence[str] = (),
 ) -> Table | None:
-    """A table with a section for each setting, whose `lines` are made from its runs."""
+    """Return a table with a section for each setting; `lines` makes the rows from its runs."""
     sections = [(keys, list(lines(members))) for keys, members in settings(rows, but)]
     return table_of(name, caption, columns, sections, setting_keys(rows, but))
 
 
 def by_method(rows: Sequence[Run], but: Sequence[str] = ()) -> Iterator[tuple[str, str, list[Run]]]:
-    """The runs of each schedule, with its spec and its name; `but` are schedules to leave out."""
+    """Yield spec, name and runs of each schedule, except those in `but`."""
     for spec, name in distinct_names(distinct(rows, "schedule")).items():
         if spec not in but:
             yield spec, name, those(rows, schedule=spec)

@@ -1,4 +1,4 @@
-"""The report of a study: one page, and its tables and figures as files. Which ones there are, a catalogue says."""
+"""The report of a study: one page, and its tables and figures as files. A catalogue lists them."""
 
 from __future__ import annotations
 
@@ -24,15 +24,18 @@ if TYPE_CHECKING:
 
 MakeTable = Callable[[Results], Table | None]
 
-# How many schedules the story names.
-MANY = 4
+# More schedules make the summary too long.
+MAX_NAMED_SCHEDULES = 4
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The tables and figures of a report by their names, in its order; each is None where a study has no data for it.
+    """The tables and figures of a report, in its order; each is None if the study lacks the data.
 
-    Tables in `front` are what a reader looks for first; all others open on demand.
+    Attributes:
+        tables: Functions that make a table from results, by name.
+        figures: Function that yields figures with their names.
+        front: Names of the tables at the top of the page; the others are folded.
     """
 
     tables: Mapping[str, MakeTable]
@@ -40,7 +43,7 @@ class Catalogue:
     front: Sequence[str] = ()
 
     def __add__(self, other: Catalogue) -> Catalogue:
-        """Both, one after the other. A table or figure of a name that both have is that of the other."""
+        """Append a catalogue. Where both have a name, the second one counts."""
 
         def figures(found: Results) -> Iterator[tuple[str, Drawn | None]]:
             yield from self.figures(found)
@@ -51,13 +54,13 @@ class Catalogue:
 
 
 def all_tables(found: Results, catalogue: Catalogue) -> dict[str, Table]:
-    """Every table that the study has the data for, by its name."""
+    """Return every table that the study has the data for, by name."""
     made = {name: make(found) for name, make in catalogue.tables.items()}
     return {name: table for name, table in made.items() if table is not None}
 
 
 def all_figures(found: Results, catalogue: Catalogue) -> dict[str, Drawn]:
-    """Every figure that the study has the data for, by its name, with its words."""
+    """Return every figure that the study has the data for, by name."""
     if found.runs.empty:
         return {}
     return {name: drawn for name, drawn in catalogue.figures(found) if drawn is not None}
@@ -66,9 +69,9 @@ def all_figures(found: Results, catalogue: Catalogue) -> dict[str, Drawn]:
 def write_with_catalogue(
     folder: StudyFolder, catalogue: Catalogue, first: Mapping[str, MakeTable] | None = None
 ) -> Path:
-    """Writes `report.html`, which needs nothing else, and `report/tables` and `report/figures` beside it.
+    """Write the self-contained page `report.html`, and the files in `report/tables` and `report/figures`.
 
-    `first` are tables that were asked for this once; they come before those of the catalogue.
+    `first` are additional tables for this report only; they come before those of the catalogue.
     """
     from hybridal.reports.figure_style import save
 
@@ -88,7 +91,7 @@ def write_with_catalogue(
 def study_page(
     found: Results, tables: Mapping[str, Table], figures: Mapping[str, Drawn], front: Sequence[str] = ()
 ) -> Page:
-    """What there is to say about a study, from its complete runs."""
+    """Return the page of a study, from its complete runs."""
     folder = found.folder
     return Page(
         title=f"Study: {folder.study.name}",
@@ -106,7 +109,7 @@ def study_page(
 
 
 def study_story(found: Results) -> list[str]:
-    """How far the study is, and what each schedule saves against retraining."""
+    """Return sentences about progress and about what each schedule saves against retraining."""
     runs, folder = found.runs, found.folder
     if not len(runs):
         return ["No run is complete yet: there is nothing to report so far."]
@@ -124,18 +127,17 @@ def study_story(found: Results) -> list[str]:
     guesses, lengths = _guesses(folder), runs["schedule"].value_counts().to_dict()
     told += [_guessed(spec, guessed, lengths[spec]) for spec, guessed in guesses.items()]
     base = means.pop(RETRAIN, None)
-    # In the order of the paper's question: what does switching save, and what does it cost?
     switching = [spec for spec in means if spec == FINETUNE or rules([spec])]
-    named = switching if len(means) > MANY else list(means)
-    # A comparison with models that only guess would praise what is worth nothing.
-    useful = [spec for spec in named[:MANY] if guesses[spec] < lengths[spec]]
+    named = switching if len(means) > MAX_NAMED_SCHEDULES else list(means)
+    # Savings of a model that only guesses are worthless.
+    useful = [spec for spec in named[:MAX_NAMED_SCHEDULES] if guesses[spec] < lengths[spec]]
     if base is None or guesses[RETRAIN] == lengths[RETRAIN]:
         return told
     return told + [_against(schedule_name(spec), means[spec], base) for spec in useful]
 
 
 def _guesses(folder: StudyFolder) -> Counter[str]:
-    """By schedule, how many of its complete runs end with a model that is not shown to be better than guessing."""
+    """Count, by schedule, the complete runs whose last model is not shown to be better than guessing."""
     return Counter(spec for _, spec, history in complete_runs(folder) if guessing(history))
 
 

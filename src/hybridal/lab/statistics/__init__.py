@@ -1,6 +1,6 @@
-"""The statistics of a study: pure functions over numbers; what cannot be said from the data at hand is None.
+"""Statistics of a study: pure functions over numbers, which return None if the data do not suffice.
 
-They say what scipy's tests say, and are held to them; only to import `scipy.stats` takes longer than a table.
+Tests check them against scipy. They avoid importing `scipy.stats`, because that takes longer than making a table.
 
 | file | question |
 |---|---|

@@ -13,11 +13,11 @@ from hybridal.randomness import stream
 
 
 def paired_p(new: Numbers, reference: Numbers) -> float | None:
-    """The p of the two-sided t-test of numbers that belong together by position: the same cell, the same seed.
+    """Return the p of the two-sided paired t-test; numbers at one position are of the same cell and seed.
 
-    Seeds of one cell are not independent draws of a task: pooled over cells, this answers for these cells only. Equal
-    differences leave nothing to test with: a schedule that never switched *is* RETRAIN, and neither p = 1 nor p = 0
-    would be a finding.
+    Seeds of one cell are not independent draws of a task: pooled over cells, the result holds for these cells only.
+    None if all differences are equal: a schedule that never switched *is* RETRAIN, so neither p = 1 nor p = 0 is a
+    finding.
 
     >>> round(paired_p([0.83, 0.90, 0.88, 0.66], [0.82, 0.88, 0.88, 0.65]), 4)
     0.0917
@@ -32,10 +32,16 @@ def paired_p(new: Numbers, reference: Numbers) -> float | None:
 
 @dataclass(frozen=True)
 class Margins:
-    """Whether new is no worse than the reference by more than δ, in the mean: `p` and `passes` have an entry a margin.
+    """Result of a non-inferiority test of the mean; None entries if pairs are too few or all differences are equal.
 
-    `low` and `high` are the one-sided confidence bounds of mean(new − reference), and `equivalent` is the least δ at
-    which both stay within it. All are None where pairs are too few or their differences all equal.
+    Attributes:
+        n: Number of pairs.
+        mean: Mean of new − reference.
+        p: One p-value per margin δ.
+        passes: Per margin, whether new is worse by less than δ.
+        low: One-sided lower confidence bound of the mean.
+        high: One-sided upper confidence bound of the mean.
+        equivalent: The smallest δ that contains both bounds.
     """
 
     n: int
@@ -48,10 +54,10 @@ class Margins:
 
 
 def noninferiority(new: Numbers, reference: Numbers, margins: Sequence[float], alpha: float = 0.05) -> Margins:
-    """Tests H0 "new is lower than the reference by δ or more, in the mean" for each δ, and how far both differ (TOST).
+    """Test H0 "new is lower than the reference by δ or more, in the mean" for each δ; with equivalence bounds (TOST).
 
-    A margin passes when the lower bound does not lie beyond it, which is p ≤ α. The paper's per-cell best as reference
-    is a hard one, because the larger of two noisy numbers is high by luck too.
+    A margin passes if the lower bound is not beyond it, which is p ≤ α. The paper's per-cell best is a hard reference,
+    because the larger of two noisy numbers is also high by chance.
 
     >>> found = noninferiority([0.82, 0.90, 0.87, 0.66], [0.82, 0.89, 0.88, 0.67], margins=[0.005, 0.02])
     >>> [round(p, 4) for p in found.p], found.passes
@@ -74,10 +80,9 @@ def noninferiority(new: Numbers, reference: Numbers, margins: Sequence[float], a
 
 
 def bootstrap_interval(cells: Sequence[Numbers], resamples: int = 4999, seed: int = 0) -> tuple[float, float] | None:
-    """The 95% percentile interval of the mean over cells, each of which is the numbers of its seeds.
+    """Return the 95% percentile bootstrap interval of the mean over cells; a cell holds the numbers of its seeds.
 
-    Seeds of one cell resemble each other, so what is drawn again, with replacement, is the cell. None where all draws
-    come to the same.
+    Whole cells are resampled, because seeds of one cell resemble each other. None if all resamples have the same mean.
 
     >>> low, high = bootstrap_interval([[0.012, 0.008], [-0.004, 0.001], [0.003, 0.006], [0.010, 0.015]])
     >>> low < 0.0064 < high

@@ -1,4 +1,4 @@
-"""Asked by ranks: do schedules differ, by how much without a unit, and which columns move together?"""
+"""Rank tests, effect sizes and rank correlation."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hybridal.lab.statistics.numbers import Array, Numbers, differences, summary
 if TYPE_CHECKING:
     import pandas as pd
 
-# Up to here the distribution is counted out, ties and all; beyond it the normal one is within 0.002 of it.
-_COUNTED = 200
+# Up to this many pairs the distribution is exact, ties included; beyond it the normal one is within 0.002.
+_MAX_EXACT = 200
 
 
 def signed_rank(new: Numbers, reference: Numbers) -> float | None:
-    """The p of Wilcoxon's two-sided test that new − reference is symmetric around 0; None where no pair differs.
+    """Return the p of Wilcoxon's two-sided signed-rank test; None if no pair differs.
 
-    Equal pairs are left out. Five pairs alone never come below 0.0625.
+    Equal pairs are dropped. Five pairs can never give less than 0.0625.
 
     >>> signed_rank([3, 5, 4, 8, 6], [1, 2, 5, 3, 6])
     0.25
@@ -30,8 +30,8 @@ def signed_rank(new: Numbers, reference: Numbers) -> float | None:
     ranks = _signed_ranks(clean)
     if not ranks.size:
         return None
-    if ranks.size <= _COUNTED:
-        return _counted(ranks)
+    if ranks.size <= _MAX_EXACT:
+        return _exact_p(ranks)
     from scipy import stats
 
     return float(stats.wilcoxon(clean[clean != 0], method="approx").pvalue)
@@ -41,11 +41,11 @@ def _signed_ranks(differences: Array) -> Array:
     """The ranks of the differences by size, with their signs; those of zero are left out."""
     moved = differences[differences != 0]
     _, at, counts = np.unique(np.abs(moved), return_inverse=True, return_counts=True)
-    # Those of one size share the mean of their ranks.
+    # Tied values share the mean of their ranks.
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[at] * np.sign(moved))
 
 
-def _counted(ranks: Array) -> float:
+def _exact_p(ranks: Array) -> float:
     """2 P(W ≤ the smaller rank sum) over all equally likely signs, also of tied ranks, which scipy only approximates.
 
     Twice the ranks are whole numbers.
@@ -61,9 +61,9 @@ def _counted(ranks: Array) -> float:
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """p values that may be compared with α although there are several: Holm's step-down method.
+    """Correct p-values for multiple comparisons with Holm's step-down method.
 
-    A comparison without a p stays without, and still counts: the family was chosen before its data were seen.
+    A comparison without a p stays None and still counts: the family was chosen before the data were seen.
 
     >>> holm([0.01, 0.04, 0.03]), holm([0.01, None])
     ((0.03, 0.06, 0.06), (0.02, None))

@@ -106,7 +106,7 @@ _PAPER = (
 )
 
 
-# What people get who ask for nothing, beside retraining, fine-tuning and a frozen encoder (`refit` from the start) with
+# The defaults, compared with retraining, fine-tuning and a frozen encoder (`refit` from the start) with
 # the same head; validation counts in all totals, from 50 labels to 968.
 _NINE = ("trec", "sst2", "tweeteval", "agnews", "imdb", "jigsaw", "banking77", "clinc150", "sms_spam")
 _LEARNERS = Study(
@@ -120,7 +120,7 @@ _LEARNERS = Study(
     overrides={"initial": 50, "batch": 51, "rounds": 19},
     test_every_round=True,
 )
-# A class that nobody has seen before round ten: by then the paper's rule has switched for good.
+# A class that first appears in round ten: by then the paper's rule has switched for good.
 _LATE_CLASS = Study(
     "late-class",
     ("trec", "agnews"),

@@ -1,4 +1,4 @@
-"""A study as two frames: a row a run, and a row a round of a run. Tables and figures are functions of them."""
+"""The results of a study as two DataFrames: one row per run, and one row per round of a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEASURES = ("accuracy", "f1", "nll", "ece", "brier", "nll_scaled", "ece_scaled")
 CELL = ["task", "backbone", "acquisition", "variant", "seed"]
 FACTORS = (*CELL, "schedule")
 RETRAIN, FINETUNE = "retrain", "finetune"
-# The columns of what a run costs: counted, and timed.
+# Columns of the cost of a run.
 COSTS = {"steps": "steps", "seconds": "training_time"}
 Cost = Literal["steps", "seconds"]
 Run = dict[str, Any]
@@ -32,11 +32,15 @@ Run = dict[str, Any]
 
 @dataclass(frozen=True)
 class Results:
-    """`runs` has a row a complete run, `rounds` a row a round of each of them; both name the run by its factors.
+    """The complete runs of a study. Both frames identify a run by its factors.
 
-    `variant` spells the protocol fields in which cells differ ("" where none do). Costs are sums over a run's own
-    rounds, shared or not. `t_star` and `first_finetune` are missing where a run never switched. The `folder` has what
-    is no number: facts, texts, and what was asked for.
+    The column `variant` lists the protocol fields in which cells differ ("" if none do). Costs are sums over the rounds
+    of a run, shared or not. `t_star` and `first_finetune` are missing if a run never switched.
+
+    Attributes:
+        runs: One row per complete run.
+        rounds: One row per round of these runs.
+        folder: The study folder, for rounds, texts and settings.
     """
 
     runs: pd.DataFrame
@@ -45,9 +49,9 @@ class Results:
 
     @cached_property
     def rows(self) -> list[Run]:
-        """One row a run, None where a number is missing; `f1`, `nll` and `ece` are of the `split` of the study.
+        """The runs as dictionaries, with None for missing numbers; `f1`, `nll` and `ece` are measured on `split`.
 
-        Seconds that were not taken are missing, not zero. `fired` is 1 or 0 for runs that had a signal to fire.
+        Seconds that were not measured are missing, not zero. `fired` is 1 or 0 for runs whose schedule has a signal.
         """
         rows = plain_rows(self.runs)
         seen: set[tuple[Any, ...]] = set()
@@ -66,7 +70,7 @@ class Results:
 
     @property
     def split(self) -> str:
-        """Where runs are measured: on test, unless none of them was."""
+        """The split that runs are compared on: test, unless none was measured there."""
         return "test" if len(self.runs) and self.runs["test_f1"].notna().any() else "validation"
 
     @property
@@ -76,7 +80,7 @@ class Results:
 
 
 def results(folder: StudyFolder) -> Results:
-    """Everything that is complete in a study, read once."""
+    """Read all complete runs of a study, each file once."""
     import pandas as pd
 
     once = folder if isinstance(folder, ReadOnce) else ReadOnce(folder)
@@ -90,7 +94,7 @@ def results(folder: StudyFolder) -> Results:
 
 
 def complete_runs(folder: StudyFolder) -> list[tuple[CellPlan, str, Sequence[Round]]]:
-    """Every run that is at its end, with its cell and its schedule."""
+    """Return every complete run with its cell and its schedule."""
     return [
         (cell, spec, history)
         for cell in folder.cells
@@ -100,7 +104,7 @@ def complete_runs(folder: StudyFolder) -> list[tuple[CellPlan, str, Sequence[Rou
 
 
 class ReadOnce(StudyFolder):
-    """What was recorded when a cell was first asked for; use it for one piece of work, then let it go."""
+    """A study folder that caches what it reads; use it for one report, then discard it."""
 
     def __init__(self, folder: StudyFolder) -> None:
         super().__init__(folder.path, folder.study, folder.device)
@@ -120,19 +124,19 @@ class ReadOnce(StudyFolder):
 
 
 def factors(cell: CellPlan, spec: str) -> dict[str, Any]:
-    """What tells a run from the others of its study."""
+    """Return the values that identify a run within its study."""
     asked = cell.settings
     values = (asked.task, asked.backbone, asked.acquisition_spec, variant_name(cell.variant), asked.seed, spec)
     return dict(zip(FACTORS, values, strict=True))
 
 
 def variant_name(variant: Mapping[str, Any]) -> str:
-    """How a variant is called, such as `initial=50`; without a limit, `candidates=all`."""
+    """Return the name of a variant, such as `initial=50`; None is written `candidates=all`."""
     return ", ".join(f"{name}={'all' if value is None else value}" for name, value in variant.items())
 
 
 def run_row(spec: str, history: Sequence[Round]) -> Run:
-    """The end of a run, what it cost and when it switched."""
+    """Return the last measures of a run, its cost, and when it switched."""
     last, cost = history[-1], total_cost(history)
     return {
         **_measures("test", last.test),
@@ -173,7 +177,7 @@ def _measures(split: str, metrics: Metrics | None) -> Run:
 
 
 def plain_rows(frame: pd.DataFrame) -> list[Run]:
-    """The rows of a frame, None where a value is missing."""
+    """Return the rows of a frame as dictionaries, with None for missing values."""
     return [
         {str(name): None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
         for row in frame.to_dict("records")
@@ -181,28 +185,28 @@ def plain_rows(frame: pd.DataFrame) -> list[Run]:
 
 
 def rules(specs: Iterable[str]) -> dict[str, Rule]:
-    """The rules of those schedules that switch by a signal."""
+    """Return the rule of each schedule that switches by a signal."""
     found = {spec: schedule_of(spec).rule for spec in specs}
     return {spec: rule for spec, rule in found.items() if rule is not None}
 
 
 def distinct(rows: Iterable[Run], name: str) -> list[Any]:
-    """The values of a factor in the order of the study."""
+    """Return the values of a factor in the order of the study."""
     return list(dict.fromkeys(row[name] for row in rows))
 
 
 def those(rows: Iterable[Run], **factors: Any) -> list[Run]:
-    """The rows that have these values."""
+    """Return the rows that have these values."""
     return [row for row in rows if all(row[name] == value for name, value in factors.items())]
 
 
 def values(rows: Iterable[Run], column: str) -> list[float]:
-    """The numbers of a column, without the missing ones."""
+    """Return the numbers of a column without missing ones."""
     return [row[column] for row in rows if row[column] is not None]
 
 
 def grouped(rows: Iterable[Run], key: Callable[[Run], Any]) -> dict[Any, list[Run]]:
-    """The rows by what a key says of them."""
+    """Group rows by a key function."""
     found: dict[Any, list[Run]] = {}
     for row in rows:
         found.setdefault(key(row), []).append(row)
@@ -210,12 +214,12 @@ def grouped(rows: Iterable[Run], key: Callable[[Run], Any]) -> dict[Any, list[Ru
 
 
 def cell_of(row: Run) -> tuple[Any, ...]:
-    """What two runs share that may be compared pair by pair."""
+    """Return the cell of a run; runs of one cell are compared pair by pair."""
     return tuple(row[name] for name in CELL)
 
 
 def paired(new: Iterable[Run], reference: Iterable[Run], column: str) -> tuple[list[float], list[float]]:
-    """The numbers of both, side by side, for the cells in which both have one."""
+    """Return the numbers of both, pair by pair, for the cells in which both have one."""
     known = {cell_of(row): row[column] for row in reference if row[column] is not None}
     pairs = [(row[column], known[cell_of(row)]) for row in new if row[column] is not None and cell_of(row) in known]
     return [one for one, _ in pairs], [other for _, other in pairs]

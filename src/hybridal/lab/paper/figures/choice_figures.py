@@ -160,12 +160,12 @@ def _spelt(value: Any) -> str:
 def sensitivity(results: Results) -> Drawn | None:
     """A panel a task: mean F1 of each schedule by the value of what varies, ±1 standard deviation over runs.
 
-    Numbers are joined by lines; values without an order stand beside each other.
+    Numbers are joined by lines; values without an order are not.
     """
     varied, found = what_varies(results.folder.study), _paired(results)
     if varied is None or found is None or not (specs := found.methods()):
         return None
-    split, runs, names, said = found.measured, found.runs, method_names(specs), []
+    split, runs, names, sentences = found.measured, found.runs, method_names(specs), []
     tasks = short_labels(runs["task"].unique())
     banded = runs["seed"].nunique() >= SEEDS_FOR_A_BAND
     keys = kit.method_keys(specs)
@@ -180,12 +180,14 @@ def sensitivity(results: Results) -> Drawn | None:
                 axes.axvline(varied.usual, color=INK, linewidth=1, linestyle=kit.DOTTED, zorder=1)
             axes.set_title(title)
             for spec, method in names.items():
-                said.append(f"{title}, {method}: {joined([score(value) for value in table['mean'].xs(spec).tolist()])}")
+                sentences.append(
+                    f"{title}, {method}: {joined([score(value) for value in table['mean'].xs(spec).tolist()])}"
+                )
         kit.label_outside(panels, varied.title, f"{split} macro-F1")
     band = ", ±1 standard deviation" if banded else ""
     reading = f"Macro-F1 on {split} after the last round{band}; a flat line says that the choice does not matter."
     values = joined([value.replace("\n", " ") for value in varied.values.values()])
-    return Drawn(figure, f"Sensitivity to {varied.title}", reading, f"F1 for {values}. {'; '.join(said)}.")
+    return Drawn(figure, f"Sensitivity to {varied.title}", reading, f"F1 for {values}. {'; '.join(sentences)}.")
 
 
 def spread(runs: pd.DataFrame, varied: Varied, column: str) -> pd.DataFrame:

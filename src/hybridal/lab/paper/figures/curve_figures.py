@@ -25,7 +25,7 @@ _MEASURES = {
     "f1": ("validation macro-F1", "higher", "How F1 grows", "lower"),
     "nll": ("validation NLL", "lower", "How calibration develops", "upper"),
 }
-# With two signals the trajectories say it all.
+# With two signals the trajectories show enough.
 _SIGNALS = 3
 # More bands than this make one grey cloud.
 _MOST_BANDS = 6
@@ -42,22 +42,22 @@ def trajectories(found: Comparable, measure: Measure = "f1") -> Drawn | None:
     if not specs or found.rounds[column].isna().any():
         return None
     called, better, heading, corner = _MEASURES[measure]
-    names, said, band = method_names(specs), [], ""
+    names, sentences, band = method_names(specs), [], ""
     parts = {family: (part, mean_curves(part, column, specs)) for family, part in found.families()}
     with kit.paneled(len(parts), 2.35, _keys(found, specs)) as (figure, panels):
         for axes, (family, (part, curves)) in zip(panels, parts.items(), strict=True):
             _draw(axes, part, curves, f"{family}: {called}", corner)
             ends = [f"{names[spec]} {score(float(curve.mean[-1]))}" for spec, curve in curves.items()]
-            said.append(f"{family}, {called} in the last round: {joined(ends)}.")
+            sentences.append(f"{family}, {called} in the last round: {joined(ends)}.")
             band = " with ±1 standard error" if any(curve.sem is not None for curve in curves.values()) else ""
         kit.label_outside(panels, "round")
     runs = counted(len(found.runs) // found.runs["schedule"].nunique(), "run")
     reading = f"Mean {called} of {runs} a schedule{band}, {better} is better; stars stand at the mean t*."
-    return Drawn(figure, heading, reading, " ".join(said))
+    return Drawn(figure, heading, reading, " ".join(sentences))
 
 
 def signal_f1(found: Comparable) -> Drawn | None:
-    """One line a signal beside Retrain and FineTune, every task with the same weight; None below three signals."""
+    """Draw one line per signal, plus Retrain and FineTune; tasks weigh the same. None below three signals."""
     specs = found.methods(fixed=False)
     signals = {rule.signal.name for rule in rules(specs).values()}
     if found.rounds["validation_f1"].isna().any() or len(signals) < _SIGNALS:
@@ -143,7 +143,7 @@ def zoom(axes: Axes, curves: Mapping[str, Curve], corner: str) -> Axes | None:
     if last < _ROUNDS_FOR_A_ZOOM:
         return None
     first = np.ceil(0.6 * last)
-    # NewOnly lies so far from the others that they would fall together beside it.
+    # NewOnly is so far from the others that they would not be distinguishable on its scale.
     near = {spec: curve for spec, curve in curves.items() if spec != "newonly"} or curves
     tail = np.concatenate([curve.mean[curve.rounds >= first] for curve in near.values()])
     _make_room(axes, curves, corner, 0.3 * last)

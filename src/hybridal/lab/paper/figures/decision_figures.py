@@ -21,7 +21,7 @@ from hybridal.reports.figure_style import INK, MUTED, SURFACE, Drawn, whole_roun
 from hybridal.reports.number_formats import change, counted, plain, threshold
 from hybridal.schedules import Rule
 
-# Four cases, and what is said where no run shows one.
+# Four cases, and the text if no run shows one.
 _CASES = {
     "Fast switch": "no run switched",
     "Slow switch": "no other run switched",
@@ -68,7 +68,7 @@ def control_charts(found: Comparable, spec: str, rule: Rule) -> Drawn:
             whole_rounds(axes, int(found.runs["rounds"].max()))
             if at < 2:
                 axes.set_xlabel("")
-    said = [
+    sentences = [
         f"{case}: {place}, {'never' if chart.t_star is None else f't* = {chart.t_star}'}"
         for case, chart, place in zip(_CASES, charts, places, strict=True)
         if chart
@@ -77,7 +77,7 @@ def control_charts(found: Comparable, spec: str, rule: Rule) -> Drawn:
         f"Fine-tuning begins after {detector.patience} changes in a row below ε (filled); shown are the earliest and "
         "the latest switch, the run with most stretches that were too short, and the first that never switched."
     )
-    return Drawn(figure, f"How {signal} decides", reading, "; ".join(said) + ".")
+    return Drawn(figure, f"How {signal} decides", reading, "; ".join(sentences) + ".")
 
 
 def representatives(runs: Mapping[Run, Changes], detector: Stabilisation) -> tuple[Chart | None, ...]:
@@ -169,7 +169,7 @@ def stretches(comparison: Comparable) -> Drawn | None:
     shown = {spec: one for spec, one in found.items() if one[1].total}
     if not shown:
         return None
-    titles, names, said = method_names(found, short=True), method_names(found), []
+    titles, names, sentences = method_names(found, short=True), method_names(found), []
     with kit.paneled(len(shown), 1.6, extra=0.55) as (figure, panels):
         for axes, (spec, (detector, lengths)) in zip(panels, shown.items(), strict=True):
             _draw_lengths(axes, lengths, detector.patience, style_of(spec).light)
@@ -185,12 +185,12 @@ def stretches(comparison: Comparable) -> Drawn | None:
         share = lengths.filtered_share(detector.patience)
         name = f"{names[spec]} (ε = {threshold(detector.epsilon)}, k = {detector.patience})"
         many = counted(lengths.total.total(), "stretch", "stretches")
-        said.append(f"{name}: " + ("never below ε" if share is None else f"{many}, {share:.0%} shorter than k"))
+        sentences.append(f"{name}: " + ("never below ε" if share is None else f"{many}, {share:.0%} shorter than k"))
     reading = (
         "Stretches shorter than k (grey) never cause a switch; the first that is long enough does, and those after the "
         "switch (pale) can no longer."
     )
-    return Drawn(figure, "What patience filters out", reading, "; ".join(said) + ".")
+    return Drawn(figure, "What patience filters out", reading, "; ".join(sentences) + ".")
 
 
 def _draw_lengths(axes: Axes, lengths: Lengths, patience: int, colour: str) -> None:

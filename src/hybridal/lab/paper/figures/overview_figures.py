@@ -34,7 +34,7 @@ def radar(found: Comparable) -> Drawn | None:
     if few or split is None or column is None:
         return None
     profiles = {"Speed": _scaled(found.runs, column, specs), "Calibration": _scaled(found.runs, f"{split}_nll", specs)}
-    names, said = method_names(specs), []
+    names, sentences = method_names(specs), []
     with kit.paneled(2, 2.45, kit.method_keys(specs), projection="polar") as (figure, panels):
         for axes, (title, profile) in zip(panels, profiles.items(), strict=True):
             assert isinstance(axes, PolarAxes)
@@ -45,13 +45,13 @@ def radar(found: Comparable) -> Drawn | None:
         best = max(means, key=lambda spec: means[spec])
         wins = {spec: int((profile[spec] == 1).sum()) for spec in names}
         firsts = [f"{names[spec]} on {count}" for spec, count in wins.items() if count]
-        said.append(f"{title}: {names[best]} has the largest mean, {means[best]:.2f} of 1;")
-        said.append(f"best are {joined(firsts)} of {len(profile)} tasks.")
+        sentences.append(f"{title}: {names[best]} has the largest mean, {means[best]:.2f} of 1;")
+        sentences.append(f"best are {joined(firsts)} of {len(profile)} tasks.")
     reading = (
         "Each axis is a task, scaled from the worst schedule (inner ring) to the best (rim); speed counts optimiser "
         "steps, calibration is the NLL at the end."
     )
-    return Drawn(figure, "Speed and calibration, task by task", reading, " ".join(said))
+    return Drawn(figure, "Speed and calibration, task by task", reading, " ".join(sentences))
 
 
 def _scaled(runs: pd.DataFrame, column: str, specs: list[str]) -> pd.DataFrame:
@@ -73,7 +73,7 @@ def _draw_radar(axes: PolarAxes, profile: pd.DataFrame) -> None:
         axes.plot(around, closed, color=colour, linewidth=1.4, marker=shapes[spec], markersize=3.5, label=spec)
     axes.set_theta_offset(np.pi / 2)
     axes.set_theta_direction(-1)
-    # The worst is a ring of its own: at the very centre all axes would share it.
+    # The worst value is a ring, not the centre, where all axes would meet.
     axes.set_ylim(-0.35, 1.03)
     axes.set_yticks([0, 0.5, 1], ["", "", ""])
     names = short_labels(profile.index, 14)
@@ -91,7 +91,7 @@ def violins(found: Comparable) -> Drawn | None:
     split, specs = found.measured, found.methods() or found.methods(fixed=False)
     if split is None or not specs:
         return None
-    names, parts, said = method_names(specs), list(found.families()), []
+    names, parts, sentences = method_names(specs), list(found.families()), []
     with kit.drawing(0.75 + 0.31 * len(specs)) as figure:
         panels = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
         for axes, (family, part) in zip(panels, parts, strict=True):
@@ -104,13 +104,13 @@ def violins(found: Comparable) -> Drawn | None:
             axes.grid(axis="y", visible=False)
             axes.spines["left"].set_visible(False)
             middle = part.runs.groupby("schedule")[f"{split}_f1"].median()
-            said.append(f"{family}, median: {joined([f'{names[spec]} {score(middle[spec])}' for spec in specs])}.")
+            sentences.append(f"{family}, median: {joined([f'{names[spec]} {score(middle[spec])}' for spec in specs])}.")
         kit.rows(panels[0], list(names.values()))
         panels[0].set_ylim(len(specs) - 0.45, -0.55)
     most = max(int(part.runs["schedule"].value_counts().max()) for _, part in parts)
     marks = "dots are medians, bars quartiles" if most >= _RUNS_FOR_A_DENSITY else "dots are runs, bars their median"
     reading = f"Macro-F1 on {split} after the last round, all runs of a schedule; {marks}."
-    return Drawn(figure, "How good the last models are", reading, " ".join(said))
+    return Drawn(figure, "How good the last models are", reading, " ".join(sentences))
 
 
 def _violin(axes: Axes, values: NDArray[np.float64], row: int, colour: str) -> None:

@@ -48,12 +48,12 @@ def correlation_matrix(found: Comparable) -> Drawn | None:
         axes.set_title(f"Spearman's ρ of {counted(len(table), 'round')} of Retrain")
     pairs = [(value, names[j], names[i]) for i, row in enumerate(rho) for j, value in enumerate(row[:i])]
     known = sorted((pair for pair in pairs if pair[0] is not None), key=lambda pair: -abs(pair[0] or 0))
-    said = "; ".join(f"{one} and {other} {_rho(value)}" for value, one, other in known)
+    sentences = "; ".join(f"{one} and {other} {_rho(value)}" for value, one, other in known)
     reading = (
         "Signals with a ρ near 1 would decide alike, near 0 they see different things; every (run, round) of Retrain "
         "in which all signals have a change is one observation."
     )
-    alt = f"Spearman's ρ, strongest first: {said}." if said else "No two signals vary."
+    alt = f"Spearman's ρ, strongest first: {sentences}." if sentences else "No two signals vary."
     return Drawn(figure, "Which signals say the same", reading, alt)
 
 
@@ -95,7 +95,7 @@ def parallel_signals(found: Comparable) -> Drawn | None:
             )
         _draw_axes(axes, table)
     ranked = table[["rank", "rate"]].dropna().sort_values("rank", kind="stable")
-    said = [
+    sentences = [
         f"{names[spec]} (mean rank {rank:.1f}, switched in {rate:.0%} of runs)"
         for spec, (rank, rate) in zip(ranked.index.tolist(), ranked.to_numpy(float).tolist(), strict=True)
     ]
@@ -103,7 +103,7 @@ def parallel_signals(found: Comparable) -> Drawn | None:
         "Up is better on every axis, and its ends are the best and the worst value; the overall rank is the mean of a "
         "signal's ranks on the other four."
     )
-    return Drawn(figure, "Signals compared", reading, f"By overall rank, best first: {joined(said)}.")
+    return Drawn(figure, "Signals compared", reading, f"By overall rank, best first: {joined(sentences)}.")
 
 
 def profile(found: Comparable) -> pd.DataFrame | None:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
-from hybridal.lab.reports.comparable import MOST_METHODS, Comparable
+from hybridal.lab.reports.comparable import MAX_METHODS, Comparable
 from hybridal.lab.statistics.regret import regrets
 from hybridal.lab.study.study_results import FINETUNE, RETRAIN, rules
 from hybridal.reports import figure_kit as kit
@@ -48,7 +48,7 @@ def switch_tradeoff(found: Comparable) -> Drawn | None:
         colourbar = figure.colorbar(ScalarMappable(scale, steps), ax=axes, aspect=18, pad=0.02)
         colourbar.set_label("first round that\nfine-tuned, mean")  # two bars are not as high as this is long
         colourbar.outline.set_visible(False)
-    said = [
+    sentences = [
         f"{names[str(spec)]} {score(nll)}" + ("" if pd.isna(at) or spec in _LINES else f" (from round {at:.1f})")
         for spec, nll, at in table[["nll", "switch"]].itertuples()
     ]
@@ -56,7 +56,7 @@ def switch_tradeoff(found: Comparable) -> Drawn | None:
         "Shorter bars are better calibrated; numbers in the bars and their colour say which round, on average over the "
         "runs that switched (their share in brackets), was the first to fine-tune."
     )
-    return Drawn(figure, "When to switch", reading, f"Mean {split} NLL: {joined(said)}.")
+    return Drawn(figure, "When to switch", reading, f"Mean {split} NLL: {joined(sentences)}.")
 
 
 def _references(axes: Axes, nll: pd.Series[float]) -> None:
@@ -81,7 +81,7 @@ def _switches(found: Comparable) -> pd.DataFrame | None:
     columns = {"nll": groups[f"{split}_nll"].mean(), "switch": first.mean(), "switched": first.count() / groups.size()}
     table = pd.DataFrame(columns).sort_values("nll", kind="stable")
     bars = len(table.index.difference(list(_LINES)))
-    return table if 2 <= bars <= MOST_METHODS else None
+    return table if 2 <= bars <= MAX_METHODS else None
 
 
 def regret_by_signal(found: Comparable) -> Drawn | None:
@@ -97,7 +97,7 @@ def regret_by_signal(found: Comparable) -> Drawn | None:
         panels = figure.subplot_mosaic("a;b;c", height_ratios=[2.1, 0.6, 0.25 + rows])
         _curve(panels["a"], panels["b"], table)
         _cells(panels["c"], table, names)
-    said = [
+    sentences = [
         f"{names[spec]} {score(None if np.isnan(mean) else mean)} (switch round {switch:.1f} on average, "
         f"best {best:.1f}, F1 kept in {kept:.0%} of cells)"
         for spec, (switch, best, kept, mean) in zip(specs, means.loc[specs].to_numpy(float).tolist(), strict=True)
@@ -106,7 +106,7 @@ def regret_by_signal(found: Comparable) -> Drawn | None:
         "0 is the best switch round of each cell, found by trying all: the lowest cost / Retrain's + ½ NLL / Retrain's "
         "whose F1 is at most 0.01 below the better of Retrain and FineTune; means are over cells that keep that bound."
     )
-    return Drawn(figure, "Regret against the best switch round", reading, f"Mean regret: {joined(said)}.")
+    return Drawn(figure, "Regret against the best switch round", reading, f"Mean regret: {joined(sentences)}.")
 
 
 def _curve(axes: Axes, below: Axes, table: pd.DataFrame) -> None:

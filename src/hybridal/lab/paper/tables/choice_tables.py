@@ -19,7 +19,7 @@ from hybridal.lab.reports.method_grid import (
     T_STAR,
     Measure,
     sectioned,
-    seeds_said,
+    seed_count,
     setting_keys,
     settings,
     task_grid,
@@ -56,8 +56,8 @@ FIELDS = {
 }
 _STOPPING = frozenset({"max_epochs", "stop_after"})
 _TUNED = (Measure("F1", QUALITY[0], fixed(3)), Measure("NLL", QUALITY[1], fixed(3)), *COST)
-# A grid has so many settings.
-_FEWEST = 3
+# Fewer settings are no grid.
+_MIN_SETTINGS = 3
 
 
 def varied(name: str) -> MakeTable:
@@ -65,11 +65,11 @@ def varied(name: str) -> MakeTable:
     (`early-stopping`), or whatever else (`variants`)."""
 
     def table(results: Results) -> Table | None:
-        about, heading, said = _about(results.folder.study)
+        about, heading, label_of = _about(results.folder.study)
         if about != name:
             return None
         return _by(
-            results, name, "variant", heading, {variant_name(one): said(one) for one in results.folder.study.vary}
+            results, name, "variant", heading, {variant_name(one): label_of(one) for one in results.folder.study.vary}
         )
 
     return table
@@ -101,7 +101,7 @@ def _by(results: Results, name: str, factor: str, heading: str, labels: Mapping[
     if not rows:
         return None
     caption = (
-        f"By {heading[:1].lower()}{heading[1:]}: mean ± std over {seeds_said(rows)}; t* is over the runs that fired. "
+        f"By {heading[:1].lower()}{heading[1:]}: mean ± std over {seed_count(rows)}; t* is over the runs that fired. "
         f"{SECONDS_NOTE}"
     )
     measures = (F1.on(split), NLL.on(split), *COST, EPOCHS, FIRE_RATE, T_STAR)
@@ -128,7 +128,7 @@ def signal_ablation(results: Results) -> Table | None:
     if not rows:
         return None
     caption = (
-        f"Signals, each in a hybrid schedule of its own: mean ± std over {seeds_said(rows)}, share of runs that fired, "
+        f"Signals, each in a hybrid schedule of its own: mean ± std over {seed_count(rows)}, share of runs that fired, "
         f"and the switch round of those. {SECONDS_NOTE}"
     )
     measures = (F1.on(results.split), NLL.on(results.split), *COST, FIRE_RATE, T_STAR)
@@ -191,7 +191,7 @@ def signal_correlations(results: Results) -> Table | None:
 def _grids(rows: Sequence[Run]) -> dict[str, pd.DataFrame]:
     """The grids of all signals that have three settings or more, on the cells in which none of them is missing."""
     found = {f"HybridAL {signal_title(name)}": grid for name, grid in grids(pd.DataFrame(rows), paired=True).items()}
-    return {title: grid for title, grid in found.items() if len(grid) >= _FEWEST}
+    return {title: grid for title, grid in found.items() if len(grid) >= _MIN_SETTINGS}
 
 
 def _chosen(grid: pd.DataFrame, cost: Measure) -> Tuned[Pair] | None:

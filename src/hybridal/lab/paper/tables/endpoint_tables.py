@@ -12,8 +12,8 @@ from hybridal.reports.display_names import distinct_names
 from hybridal.reports.number_formats import fixed, percent
 from hybridal.reports.report_table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, ranked, table_of
 
-# From so many cells on, drawing them again says something.
-_CELLS = 5
+# A bootstrap over fewer cells is not informative.
+_MIN_CELLS = 5
 _TEMPERATURE = (
     ("τ", "temperature", fixed(2)),
     ("NLL", "nll", fixed(3)),
@@ -40,7 +40,7 @@ def savings(results: Results) -> Table | None:
     caption = (
         "All tasks and seeds together: mean ± std, and the share of Retrain's cost that is saved in the cells that "
         "both have: of the sums, and the mean over runs with its bootstrap interval, for which whole (backbone, task) "
-        f"cells are drawn again (from {_CELLS} of them on). {grid.SECONDS_NOTE}"
+        f"cells are drawn again (from {_MIN_CELLS} of them on). {grid.SECONDS_NOTE}"
     )
     sections = [(keys, _savings(members)) for keys, members in found]
     return table_of("savings", caption, columns, sections, grid.setting_keys(rows))
@@ -70,7 +70,7 @@ def _saved(mine: Sequence[Run], reference: Sequence[Run], measure: grid.Measure)
                 cells.append([1 - a / b for a, b in zip(some, other, strict=True)])
     saved = one(1 - sum(new) / sum(old), percent(1))
     mean = fmean(value for cell in cells for value in cell)
-    interval = bootstrap_interval(cells) if len(cells) >= _CELLS else None
+    interval = bootstrap_interval(cells) if len(cells) >= _MIN_CELLS else None
     if interval is None:
         return [saved, Entry(percent(1)(mean), (mean, None, None))]
     low, high = (fixed(1)(100 * end) for end in interval)

@@ -136,7 +136,7 @@ def class_shares(ids: Sequence[str], labels: Mapping[str, str], classes: Sequenc
 
 
 def batch_classes(results: Results) -> Table | None:
-    """Classes of acquired batches, beside those of the pool."""
+    """Classes of acquired batches, next to those of the pool."""
     rows = [row for row in acquiring_runs(results.folder) if is_there(results.folder, row["cell"])]
     names = task_names(distinct(rows, "task"))
     labels, pools = _labels_and_pools(results.folder, rows)
