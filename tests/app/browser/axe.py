@@ -17,13 +17,13 @@ FAULTS = """async (rules) => {
   const found = await axe.run(document, { resultTypes: ["violations"], ...asked });
   // The link past the menu stands outside of all landmarks, as it must.
   const bad = found.violations.filter(({ id }) => id !== "region");
-  const said = (id, { html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`;
-  return bad.flatMap(({ id, nodes }) => nodes.map((node) => said(id, node)));
+  const described = (id, { html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`;
+  return bad.flatMap(({ id, nodes }) => nodes.map((node) => described(id, node)));
 }"""
 
 
 def axe_script(kept: Path) -> str:
-    """The script, from where it was kept; whoever has no npm, or no network, goes without it."""
+    """The cached script; None without npm or network."""
     file = kept / f"axe-core-{VERSION}.tgz"
     if not file.exists():
         npm = shutil.which("npm")

@@ -20,8 +20,8 @@ def started(file: Path, *options: str) -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None
-            said = iter(process.stdout.readline, "")
-            links = (found[0] for line in said if (found := re.search(r"http://\S+", line)))
+            lines = iter(process.stdout.readline, "")
+            links = (found[0] for line in lines if (found := re.search(r"http://\S+", line)))
             yield next(links)
         finally:
             process.send_signal(signal.SIGINT)

@@ -49,7 +49,7 @@ def app(tmp_path: Path) -> Iterator[Served]:
 
 @pytest.fixture
 def shot() -> Callable[[Page, str], None]:
-    """Keeps what a page looks like, for somebody to look at, where HYBRIDAL_SCREENSHOTS names a folder."""
+    """Save screenshots in the folder HYBRIDAL_SCREENSHOTS, if it is set."""
     folder = os.environ.get("HYBRIDAL_SCREENSHOTS")
 
     def take(page: Page, name: str) -> None:

@@ -67,7 +67,7 @@ INJECTED = (
 
 
 def plant(app: Served) -> str:
-    """Puts scripts wherever somebody can write, and gives the link of an invitation."""
+    """Put scripts into all inputs, and return an invitation link."""
     with app.project.sessions.begin() as session:
         write(session, {"name": IMAGE, "guidelines": MARKDOWN})
         for one in classes.active(session):

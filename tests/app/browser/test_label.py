@@ -28,7 +28,7 @@ def saved(page: Page) -> None:
 
 
 def look(page: Page) -> None:
-    """As long as nobody's key counts, because the text has changed by itself."""
+    """Wait until keys count again after the text has changed by itself."""
     page.wait_for_timeout(300)
 
 
@@ -102,7 +102,7 @@ def test_answers_given_without_a_connection_survive_a_reload_and_arrive_once(win
         route.fetch()
         route.abort()
 
-    # The first answer arrives, but nobody tells the page; the others do not even leave.
+    # The first annotation arrives, but its reply is lost; the others are not sent.
     page.route("**/api/annotations", lambda route: route.abort())
     page.route("**/api/annotations", lose_the_reply, times=1)
     page.keyboard.press("2")
@@ -411,7 +411,7 @@ def test_on_a_small_phone_the_predicted_class_and_the_text_can_be_read(window: W
         shown(page)
         names_of = page.locator("#classes button bdi")
         width = "name => name.offsetWidth"
-        assert names_of.nth(0).evaluate(width) == names_of.nth(1).evaluate(width), "beside no prediction"
+        assert names_of.nth(0).evaluate(width) == names_of.nth(1).evaluate(width), "without predictions"
         assert page.locator("#body").evaluate("body => body.clientHeight") >= 80
 
 

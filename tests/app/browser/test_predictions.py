@@ -47,7 +47,7 @@ def test_texts_are_listed_by_what_the_newest_model_says_of_them(
     page.reload()
     expect(items).to_have_count(2)  # it is in the address
     shot(page, "texts-predicted")
-    # A newer model comes: what is looked at is asked for first, and said again in its place.
+    # A newer model comes: the visible texts are scored first and updated in place.
     with app.project.sessions.begin() as session:
         session.get_one(Scoring, 1).round = 2
     page.add_init_script(HURRY)

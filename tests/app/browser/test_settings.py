@@ -53,13 +53,13 @@ def test_classes_are_renamed_moved_merged_added_archived_and_deleted(
     assert names(app) == ["b", "date"]
     page.get_by_role("button", name="Restore apple").click()
     expect(page.locator("#class-list li")).to_have_count(3)
-    # A deletion is under way: how far it is, is said until it is done.
+    # A deletion in progress is shown until it is complete.
     with app.project.sessions.begin() as session:
         annotate(session, me(app.project), "t1", "label", class_name="b", key="b")
         remove(session, classes.find(session, "b").number)
     page.reload()
     expect(page.locator("#deletion")).to_have_text(
-        "A class is being deleted or merged: 1 text left. Labelling goes on meanwhile."
+        "A class is being deleted or merged: 1 text left. You can keep labelling."
     )
     shot(page, "settings-deletion")
     page.get_by_label("More for date").select_option(label="and make its texts unlabelled again")
@@ -121,7 +121,7 @@ def test_the_plan_changes_and_texts_are_added(page: Page, app: Served) -> None:
     decided = app.project.settings()
     assert [decided[name] for name in ("overlap_people", "on_disagreement", "protocol")] == [3, "majority", "quick"]
     assert (decided["validation_share"], decided["budget"]) == (0.2, 50)
-    # A number that somebody typed outlives another protocol.
+    # A length set by hand survives a change of protocol.
     for change in (lambda: tokens.fill("64"), lambda: page.get_by_label("Protocol").select_option("best")):
         change()
         with page.expect_response("**/api/settings"):
@@ -253,14 +253,14 @@ def test_what_label_studio_says_is_taken_over_once(page: Page, app: Served) -> N
     region = {"from_name": "kind", "value": {"choices": ["a"]}}
     task = {"id": 1, "data": {"title": "t", "body": "text 1"}, "annotations": [{"id": 1, "result": [region]}]}
     file = {"name": "export.json", "mimeType": "application/json", "buffer": json.dumps([task]).encode()}
-    for said in (
+    for sentence in (
         "0 texts added, 1 label imported, 0 already there.",
         "0 texts added, 0 labels imported, 1 already there.",
     ):
         page.locator("#import [name=file]").set_input_files(file)  # type: ignore[arg-type]
         page.get_by_label("Field of texts").fill("body")
         page.get_by_role("button", name="Import").click()
-        expect(page.locator("#import-status")).to_have_text(said)
+        expect(page.locator("#import-status")).to_have_text(sentence)
 
 
 def test_the_keyboard_stays_on_a_class_while_it_changes(page: Page, app: Served) -> None:

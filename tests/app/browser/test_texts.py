@@ -39,7 +39,7 @@ def test_texts_are_deleted_one_by_one_and_all_that_were_found_and_come_back(wind
     expect(found).to_have_text("0 texts")
     page.get_by_label("Search").fill("")
     expect(found).to_have_text("19 texts")
-    expect(page.get_by_role("button", name="Delete all")).to_have_count(0)  # nobody looked for some of them
+    expect(page.get_by_role("button", name="Delete all")).to_have_count(0)  # no filter is set
 
     page.get_by_label("State").select_option("deleted")
     expect(found).to_have_text("1 text")

@@ -34,7 +34,7 @@ expect.set_options(timeout=PATIENCE)
 
 
 def new_person(browser: Browser, routed: bool = True, **options: Any) -> BrowserContext:
-    """A browser that nobody has signed in with yet. One that is not `routed` is faster: it keeps files, asks nobody."""
+    """A browser without a session. One that is not `routed` is faster, because it caches files."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
     context.set_default_timeout(PATIENCE)
     if routed:
@@ -45,7 +45,7 @@ def new_person(browser: Browser, routed: bool = True, **options: Any) -> Browser
 
 @dataclass(frozen=True)
 class Warm:
-    """Persons whose browsers have a page open already: pages beside it take half as long to come."""
+    """Browsers with an open page, in which further pages open twice as fast."""
 
     plain: BrowserContext
     routed: BrowserContext
@@ -111,20 +111,20 @@ class Window:
             chromium.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
         self._used.clear_cookies()
         self._used.remove_listener("weberror", self._failed)
-        self._used.remove_listener("console", self._said)
+        self._used.remove_listener("console", self._on_console)
 
     def _watch(self, context: BrowserContext) -> None:
         context.on("weberror", self._failed)
-        # What a strict policy forbids, the browser says on its console.
-        context.on("console", self._said)
+        # The browser reports violations of the Content-Security-Policy on its console.
+        context.on("console", self._on_console)
 
     def _failed(self, failed: WebError) -> None:
         self.problems.append(str(failed.error))
 
-    def _said(self, said: ConsoleMessage) -> None:
-        # Requests that fail are said there too, and some tests want them to.
-        if said.type == "error" and not said.text.startswith("Failed to load resource"):
-            self.problems.append(said.text)
+    def _on_console(self, message: ConsoleMessage) -> None:
+        # Failed requests are logged there too, and some tests cause them.
+        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+            self.problems.append(message.text)
 
 
 def go_and_settle(page: Page, address: str) -> None:

@@ -26,7 +26,7 @@ def empty(folder: Path, name: str = "demo", db: str | None = None) -> Project:
 
 
 def made(folder: Path, db: str | None = None) -> Project:
-    """Ann and Bo label, differ, skip, flag and comment; a file and an LLM label too; some texts nobody answered."""
+    """Ann and Bo label, differ, skip, flag and comment; a file and an LLM label too; some texts have no annotation."""
     place = folder / "demo.hybridal"
     return copied(_made, place) if db is None else _made(place, db)
 

@@ -23,7 +23,7 @@ from ..postgres import while_waiting
 from .projects import NASTY, empty, label, made
 
 
-def said(project: Project) -> dict[str, Any]:
+def contents(project: Project) -> dict[str, Any]:
     """What matters of the labels: not when, nor in which order, people spoke."""
     return {
         line["id"]: (
@@ -46,9 +46,9 @@ def test_what_was_exported_comes_in_again(tmp_path: Path, db: str | None) -> Non
     project, other = made(tmp_path), empty(tmp_path, "other", db)
     found = import_tasks(other.sessions, exported(project), as_members=True)
     assert found == Imported(added=10, known=0, labelled=9, unchanged=0)
-    expected = said(project)
+    expected = contents(project)
     del expected["g"]  # the LLM's answer left as a prediction
-    assert said(other) == expected
+    assert contents(other) == expected
     with other.reads() as session:
         check_books(session)
     assert exported(other) == _renumbered(exported(project), exported(other))
@@ -96,9 +96,9 @@ def test_what_somebody_says_since_their_export_stands(tmp_path: Path) -> None:
     with project.sessions.begin() as session:
         [ann] = session.scalars(select(Person).where(Person.name == "Ann"))
         annotate(session, ann, "b", "label", class_name="bug", key="later")
-    before = said(project)
+    before = contents(project)
     import_tasks(project.sessions, tasks)
-    assert said(project) == before
+    assert contents(project) == before
 
 
 def test_what_label_studio_says_in_other_words_counts_and_in_the_same_does_not(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_what_label_studio_says_in_other_words_counts_and_in_the_same_does_not(t
     assert comes("idea") == comes("idea", "=1+1", flagged=True) == Imported(0, 1, 0, 1)
     assert comes("idea", "other") == Imported(0, 1, 1, 0)
     assert comes("bug") == Imported(0, 1, 1, 0)
-    assert said(project)["b"] == (NASTY, "bug", {("Ann", "label", "bug", "", False)})
+    assert contents(project)["b"] == (NASTY, "bug", {("Ann", "label", "bug", "", False)})
 
 
 @pytest.mark.postgres
@@ -147,7 +147,7 @@ def test_tasks_find_their_texts_by_words_when_numbers_clash(tmp_path: Path) -> N
         bodies = dict(session.execute(select(Text.id, Text.body)).all())
     assert (bodies.pop("1"), bodies.pop("2")) == ("first", "second")
     assert sorted(bodies.values()) == ["fourth", "third"]
-    assert {text: label for text, label, _ in said(project).values()} == dict.fromkeys(
+    assert {text: label for text, label, _ in contents(project).values()} == dict.fromkeys(
         ["first", "third", "fourth"], "bug"
     )
 
@@ -158,7 +158,7 @@ def test_a_name_in_a_file_is_not_taken_for_a_member_unless_the_owner_says_so(tmp
     tasks = [ImportedTask("b", NASTY, (vote,))]
 
     def voters() -> set[tuple[str, str | None]]:
-        return {(person, name) for person, _, name, _, _ in said(project)["b"][2]}
+        return {(person, name) for person, _, name, _, _ in contents(project)["b"][2]}
 
     before = voters()
     for new in (1, 0):

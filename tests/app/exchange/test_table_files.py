@@ -121,8 +121,8 @@ def test_every_text_that_somebody_answered_comes_with_all_that_was_said(tmp_path
         "g": ("idea", "llm"),
     }
     assert (lines["b"]["text"], lines["b"]["flagged"], lines["b"]["comments"]) == (NASTY, True, "Ann: =1+1")
-    said = [(one["person"], one["action"], one["class"]) for one in lines["e"]["annotations"]]
-    assert said == [("Ann", "label", "idea"), ("Bo", "label", "bug"), ("me", "adjudicate", "idea")]
+    expected = [(one["person"], one["action"], one["class"]) for one in lines["e"]["annotations"]]
+    assert expected == [("Ann", "label", "idea"), ("Bo", "label", "bug"), ("me", "adjudicate", "idea")]
     assert lines["d"]["annotations"][0]["class"] is None
     assert lines["c"]["at"] == max(one["at"] for one in lines["c"]["annotations"])
     assert all(tuple(line) == COLUMNS for line in lines.values())
@@ -204,8 +204,8 @@ def test_predictions_are_of_all_texts_that_are_scored_by_the_names_that_classes_
     else:
         rows = [*csv.DictReader(io.StringIO(file.decode(), newline=""))]
     assert len(rows) == 1199
-    said = {"id": id, "class": "fault", "probability": 0.75, "p(idea)": 0.25, "p(fault)": 0.75, "round": 3}
-    assert rows[7] == (said if kind == "parquet" else {name: str(value) for name, value in said.items()})
+    expected = {"id": id, "class": "fault", "probability": 0.75, "p(idea)": 0.25, "p(fault)": 0.75, "round": 3}
+    assert rows[7] == (expected if kind == "parquet" else {name: str(value) for name, value in expected.items()})
     project.close()
 
 

@@ -64,7 +64,7 @@ def test_one_text_says_nothing_about_other_texts() -> None:
     assert bootstrap_interval(lambda times: np.ones(len(times)), 1, "test") == (None, None)
 
 
-def said(*rows: str) -> list[Rating]:
+def ratings_of(*rows: str) -> list[Rating]:
     """A person's classes in a row, a character for each text; a dot where they did not label it."""
     return [
         (f"text {at}", f"person {row}", name)
@@ -107,7 +107,7 @@ ANSWERS = st.lists(
     ],
 )
 def test_worked_examples_come_out(rows: tuple[str, ...], alpha: float) -> None:
-    assert agreement(said(*rows)).alpha == pytest.approx(alpha, abs=5e-4)
+    assert agreement(ratings_of(*rows)).alpha == pytest.approx(alpha, abs=5e-4)
 
 
 @given(ANSWERS)
@@ -138,7 +138,7 @@ def test_chance_is_about_0() -> None:
 
 
 def test_the_interval_is_that_of_texts_drawn_again() -> None:
-    answers = said("xxyyzxyz", "xyyyzxxz", "xxyyz...")
+    answers = ratings_of("xxyyzxyz", "xyyyzxxz", "xxyyz...")
     found = agreement(answers)
     drawn, values = stream(0, "agreement"), []
     for _ in range(20):
@@ -158,20 +158,20 @@ def test_what_cannot_be_said_is_not_said() -> None:
     assert (alone.alpha, alone.texts, alone.pairs) == (None, 0, 0)
     assert alone.note == "no text has been labelled by two people"
     assert agreement([]).alpha is None
-    uniform = agreement(said("xxxx", "xxxx"))
+    uniform = agreement(ratings_of("xxxx", "xxxx"))
     assert (uniform.alpha, uniform.texts, uniform.pairs) == (None, 4, 4)
     assert "one class" in uniform.note
-    single = agreement(said("x", "y"))
+    single = agreement(ratings_of("x", "y"))
     assert single.alpha is not None
     assert (single.low, single.note) == (None, "too few texts for an interval")
 
 
 def test_a_person_who_answers_again_counts_once() -> None:
-    assert agreement([("a", "Ann", "y"), *said("xy", "xy"), ("a", "Ann", "x")]).texts == 2
+    assert agreement([("a", "Ann", "y"), *ratings_of("xy", "xy"), ("a", "Ann", "x")]).texts == 2
 
 
 def test_pairs_of_people_are_listed_with_what_they_confuse() -> None:
-    found = pairs_of_people(said("xxyy", "xyyx", "xx.y"))
+    found = pairs_of_people(ratings_of("xxyy", "xyyx", "xx.y"))
     assert [(pair.one, pair.other, pair.texts) for pair in found] == [
         ("person 1", "person 2", 3),
         ("person 0", "person 1", 4),
@@ -190,10 +190,10 @@ def test_it_is_computed_again_only_when_somebody_says_something_else(monkeypatch
         return bootstrap_interval(values, texts, purpose)  # type: ignore[arg-type, return-value]
 
     monkeypatch.setattr(module, "bootstrap_interval", count)
-    first = agreement(said("abcabbca", "abcabbaa"))
-    assert agreement(iter(said("abcabbca", "abcabbaa"))) == first
+    first = agreement(ratings_of("abcabbca", "abcabbaa"))
+    assert agreement(iter(ratings_of("abcabbca", "abcabbaa"))) == first
     assert drawn == [8]
-    assert agreement(said("abcabbca", "abcabbab")) != first
+    assert agreement(ratings_of("abcabbca", "abcabbab")) != first
     assert drawn == [8, 8]
 
 

@@ -68,9 +68,9 @@ def says(session: Session, who: str, id: str, name: str, **given: Any) -> None:
     annotate(session, person(session, who), id, "label", class_name=name, key=key, **given)
 
 
-def recorded(session: Session, llm: LlmAnnotator, id: str, said: LlmLabel | None, tokens: int = 10) -> str:
+def recorded(session: Session, llm: LlmAnnotator, id: str, label: LlmLabel | None, tokens: int = 10) -> str:
     """The LLM says this of a text; where the text goes."""
-    return record_result(session, llm, text(session, id), LlmResult(said, tokens))
+    return record_result(session, llm, text(session, id), LlmResult(label, tokens))
 
 
 def prediction(session: Session, id: str, name: str, probability: float) -> None:

@@ -38,16 +38,16 @@ RULE = st.builds(Routing, threshold=SHARE, contradiction=SHARE, overlap=SHARE)
 
 @given(RULE, SAID, GUESS, st.booleans())
 def test_only_a_sure_answer_that_nobody_contradicts_is_accepted(
-    rule: Routing, said: LlmLabel | None, prediction: ModelPrediction | None, shared: bool
+    rule: Routing, label: LlmLabel | None, prediction: ModelPrediction | None, shared: bool
 ) -> None:
-    sure = said is not None and said.confidence >= rule.threshold
+    sure = label is not None and label.confidence >= rule.threshold
     contradicted = (
         prediction is not None
-        and said is not None
-        and prediction.class_name != said.class_name
+        and label is not None
+        and prediction.class_name != label.class_name
         and prediction.probability >= rule.contradiction
     )
-    assert (route(rule, said, prediction, shared) == "accepted") == (sure and not contradicted and not shared)
+    assert (route(rule, label, prediction, shared) == "accepted") == (sure and not contradicted and not shared)
 
 
 def test_the_reason_is_told() -> None:

@@ -69,10 +69,10 @@ class Scripted:
 
     def ask(self, messages: list[Message], answer_format: dict[str, Any]) -> Reply:
         self.heard.append(messages)
-        said = self.script.pop(0)
-        if isinstance(said, Exception):
-            raise said
-        return Reply(said, self.tokens)
+        step = self.script.pop(0)
+        if isinstance(step, Exception):
+            raise step
+        return Reply(step, self.tokens)
 
 
 def test_a_good_answer_is_asked_for_once() -> None:

@@ -314,7 +314,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_called(monkeypatch: pyt
 
     def addresses(host: str, port: int, allowed: str, variable: str) -> list[str]:
         resolved.append(host)
-        return ["127.0.0.9", "127.0.0.1"]  # nobody listens at the first
+        return ["127.0.0.9", "127.0.0.1"]  # nothing listens at the first
 
     def no_second_time(host: str, *rest: Any, **more: Any) -> Any:
         assert host != "llm.example.org"

@@ -32,7 +32,7 @@ def straightforward(llm: dict[str, str], people: People, epsilon: float) -> tupl
     for left_out in people:
         behind, wins = [], []
         for id in people[left_out]:
-            others = [said[id] for person, said in people.items() if person != left_out and id in said]
+            others = [labels[id] for person, labels in people.items() if person != left_out and id in labels]
             if others and id in llm:
                 llm_score = np.mean([llm[id] == other for other in others])
                 person_score = np.mean([people[left_out][id] == other for other in others])

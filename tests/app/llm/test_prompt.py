@@ -99,7 +99,7 @@ def test_log_probabilities_come_with_their_tokens() -> None:
 CLASSES = ("bug", "idea", 'with "quotes"', "ünïcode")
 
 
-def said(content: str) -> LlmLabel | None:
+def parsed(content: str) -> LlmLabel | None:
     return parse_label(Reply(content), CLASSES)
 
 
@@ -107,8 +107,8 @@ def said(content: str) -> LlmLabel | None:
 def test_a_good_answer_is_understood_however_it_is_wrapped(name: str, confidence: float, reason: str) -> None:
     answer = json.dumps({"reason": reason, "class": name, "confidence": confidence})
     known = LlmLabel(name, confidence, reason)
-    assert said(answer) == said(f"Here it is:\n```json\n{answer}\n```\nAnything else?") == known
-    assert said(f"{answer} {answer}") == known
+    assert parsed(answer) == parsed(f"Here it is:\n```json\n{answer}\n```\nAnything else?") == known
+    assert parsed(f"{answer} {answer}") == known
 
 
 @pytest.mark.parametrize(
@@ -138,17 +138,17 @@ def test_a_good_answer_is_understood_however_it_is_wrapped(name: str, confidence
     ],
 )
 def test_nonsense_is_no_answer(content: str) -> None:
-    assert said(content) is None
+    assert parsed(content) is None
 
 
 def test_two_different_answers_are_none() -> None:
     quoted = '{"class": "idea", "confidence": 1.0}'
-    assert said(f'The text says {quoted}. My answer: {{"class": "bug", "confidence": 0.9}}') is None
+    assert parsed(f'The text says {quoted}. My answer: {{"class": "bug", "confidence": 0.9}}') is None
 
 
 @given(st.text())
 def test_any_words_are_an_answer_or_none_and_never_an_error(content: str) -> None:
-    assert said(content) is None or content.count("{")
+    assert parsed(content) is None or content.count("{")
 
 
 def tokens(*parts: tuple[str, float]) -> Reply:
@@ -186,9 +186,9 @@ def test_tokens_that_are_not_the_words_are_not_believed() -> None:
 
 
 def test_a_reason_with_half_a_character_can_be_written_down() -> None:
-    said = parse_label(Reply('{"class": "bug", "confidence": 1, "reason": "\\ud83d!"}'), CLASSES)
-    assert said is not None
-    assert said.reason == "?!"
+    parsed = parse_label(Reply('{"class": "bug", "confidence": 1, "reason": "\\ud83d!"}'), CLASSES)
+    assert parsed is not None
+    assert parsed.reason == "?!"
 
 
 def test_guidelines_are_told_as_data_and_make_another_annotator() -> None:

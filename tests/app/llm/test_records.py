@@ -43,7 +43,7 @@ def test_an_unsure_unusable_or_contradicted_answer_is_kept_but_no_label(project:
     with project.sessions.begin() as session:
         llm = llm_of(session)
         prediction(session, "t2", "idea", 0.9)
-        ways = [recorded(session, llm, id, said) for id, said in (("t0", UNSURE), ("t1", None), ("t2", SURE))]
+        ways = [recorded(session, llm, id, label) for id, label in (("t0", UNSURE), ("t1", None), ("t2", SURE))]
         assert ways == ["unsure", "unusable", "contradicted"]
         assert consensus(session) == {}
         assert llm_counts(session) == {"asked": 3, "unusable": 1, "labels": 0}
@@ -83,8 +83,8 @@ def test_what_the_llm_did_not_settle_goes_to_people_the_hardest_first(project: P
     with project.sessions.begin() as session:
         llm = llm_of(session)
         session.add(QueuedText(text_row=text(session, "t9").row, rank=0, round=1))
-        for id, said in (("t0", UNSURE), ("t1", None), ("t2", SURE), ("t3", LlmLabel("idea", 0.1))):
-            recorded(session, llm, id, said)
+        for id, label in (("t0", UNSURE), ("t1", None), ("t2", SURE), ("t3", LlmLabel("idea", 0.1))):
+            recorded(session, llm, id, label)
         assert queue_for_people(session, llm) == 3
         assert queue(session) == ["t1", "t3", "t0", "t9"]
         assert queue_for_people(session, llm) == 0

@@ -38,7 +38,7 @@ def test_who_was_asked_for_before_people_changed_is_not_remembered_after() -> No
     sessions = SessionCache()
 
     def ask() -> User:
-        sessions.clear()  # somebody changed her role while the database was asked
+        sessions.clear()  # her role was changed during the lookup
         return ADA
 
     sessions.load("cookie", ask)

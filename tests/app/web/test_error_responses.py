@@ -45,11 +45,11 @@ def asking(path: str, accept: str = "text/html,application/xhtml+xml,*/*;q=0.8")
 @pytest.mark.parametrize(("error", "status"), WRONG)
 def test_every_problem_is_one_sentence(error: Exception, status: int) -> None:
     answer = error_response(error, asking("/api/next"))
-    said = json.loads(bytes(answer.body))
-    assert (answer.status_code, list(said)) == (status, ["error"])
-    assert said["error"].endswith(".")
-    assert "secret" not in said["error"]
-    assert len(said["error"]) < 400
+    body = json.loads(bytes(answer.body))
+    assert (answer.status_code, list(body)) == (status, ["error"])
+    assert body["error"].endswith(".")
+    assert "secret" not in body["error"]
+    assert len(body["error"]) < 400
 
 
 def test_what_is_told_in_advance_covers_what_is_answered() -> None:

@@ -65,8 +65,8 @@ def test_every_operation_says_what_it_does_and_whose_it_is() -> None:
     assert all(one["summary"] and one["tags"] for *_, one in found)
     whose = {"owner": OWNER, "reviewer": REVIEWER, "browser": ANNOTATOR_AT_BROWSER, "owner, browser": OWNER_AT_BROWSER}
     for role, routes in whose.items():
-        said = {(method.upper(), filled(path)) for path, method, one in found if one["x-role"] == role}
-        assert said == {(method, filled(path)) for method, path in routes if path.startswith("/api/")}
+        documented = {(method.upper(), filled(path)) for path, method, one in found if one["x-role"] == role}
+        assert documented == {(method, filled(path)) for method, path in routes if path.startswith("/api/")}
 
 
 def test_every_example_is_one_that_the_app_takes(owner: Visit) -> None:

@@ -26,7 +26,7 @@ Client = Callable[..., TestClient]
 
 @pytest.fixture
 def client(app: FastAPI, project: Project) -> Client:
-    """Opens the browser of somebody of this role, with or without a password; of a stranger, where it is None."""
+    """Opens the browser of a person with this role, with or without a password; None: not signed in."""
 
     def open_browser(role: str | None = "owner", password: bool = True) -> TestClient:
         if role is None:
@@ -43,7 +43,7 @@ _numbers = count()
 
 @pytest.fixture
 def link(project: Project) -> str:
-    """Where somebody goes who is invited."""
+    """The path of an invitation."""
     with project.sessions.begin() as session:
         return f"/join/{invite(session, 'annotator')[1]}"
 

@@ -209,7 +209,7 @@ def test_folders_are_moved_in_and_out_while_it_runs(folder: Path, tmp_path: Path
         (folder / "mails").rename(tmp_path / "elsewhere")
         operator.until(lambda found: [*found] == ["old news"])
         assert operator.get("/p/mails/").status_code == 404
-        with locked(tmp_path / "elsewhere" / "app.lock", tmp_path):  # nobody holds it any more
+        with locked(tmp_path / "elsewhere" / "app.lock", tmp_path):  # the lock is free again
             pass
         (tmp_path / "elsewhere").rename(folder / "letters")
         operator.until(lambda found: "letters" in found and found["letters"]["trainer"])
@@ -231,7 +231,7 @@ def test_a_folder_that_takes_anothers_name_is_never_served_as_the_other(
     with visited(folder) as operator:
         operator.get("/open/mails")
         assert operator.get("/p/mails/api/project").status_code == 200
-        monkeypatch.setattr(module, "SCAN_SECONDS", 60)  # nobody looks; then, what is let go takes its time
+        monkeypatch.setattr(module, "SCAN_SECONDS", 60)  # no scan
         monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)
         monkeypatch.setattr(Nobody, "stop", lambda _: may_end.wait(5))
         time.sleep(0.1)
@@ -283,12 +283,12 @@ def test_a_project_whose_threads_all_wait_makes_no_other_wait(folder: Path, monk
             for one in asked:
                 one.start()
             time.sleep(0.3)
-            said: list[int] = []
+            statuses: list[int] = []
             free = ["/p/old%20news/api/next", "/p/mails/api/texts"]  # of another project, and what is not labelling
-            other = threading.Thread(target=lambda: said.extend(operator.get(path).status_code for path in free))
+            other = threading.Thread(target=lambda: statuses.extend(operator.get(path).status_code for path in free))
             other.start()
             other.join(20)
-            assert said == [200, 200]
+            assert statuses == [200, 200]
             assert all(one.is_alive() for one in asked)
         for one in asked:
             one.join(60)

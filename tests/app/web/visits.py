@@ -50,7 +50,7 @@ def local(project: Project) -> FastAPI:
 
 
 def signed_in(app: FastAPI, person: Person, prefix: str = "") -> Visit:
-    """The browser of somebody who is signed in."""
+    """The browser of a signed-in person."""
     project: Project = app.state.project
     with project.sessions.begin() as session:
         token = sign_in(session, person)
@@ -60,7 +60,7 @@ def signed_in(app: FastAPI, person: Person, prefix: str = "") -> Visit:
 
 
 def with_token(app: FastAPI, person: Person, role: str) -> Visit:
-    """A program with a token of somebody; it has neither a cookie nor a word against forgery."""
+    """A program with a person's token; it has neither a cookie nor a CSRF token."""
     project: Project = app.state.project
     with project.sessions.begin() as session:
         _, secret = make_token(session, User(person, "", ""), "a program", role)

@@ -31,13 +31,13 @@ def test_a_request_asks_its_database_few_questions(tmp_path: Path, db: str | Non
     assert len(texts) == 5
     assert first_words() == ["waits: SELECT"] * (3 if db is None else 4) + ["INSERT INTO"], asked
     asked.clear()
-    said = visit.post("/api/annotations", {"key": "1", "text": texts[0]["id"], "action": "label", "class": "a"}).json()
+    reply = visit.post("/api/annotations", {"key": "1", "text": texts[0]["id"], "action": "label", "class": "a"}).json()
     assert first_words() == [
         *["waits: SELECT", "waits: SELECT", "waits: INSERT"],
         *["INSERT INTO", "DELETE FROM", "INSERT INTO", "UPDATE texts", "UPDATE tally"],
     ], asked
     with project.reads() as session:
-        assert said["counts"] == counts(session)
+        assert reply["counts"] == counts(session)
     project.close()
 
 

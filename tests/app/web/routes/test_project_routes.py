@@ -14,7 +14,7 @@ def test_every_page_learns_what_it_needs(annotator: Visit, project: Project) -> 
     assert (found["id"], found["name"], found["budget"]) == (project.key, "made up", 800)
     assert [one["name"] for one in found["classes"]] == ["a", "b", "c"]
     assert found["settings"]["validation_first"] == 10
-    assert "llm" not in found["settings"]  # it is nobody's business but the owner's
+    assert "llm" not in found["settings"]  # only for owners
 
 
 def test_settings_change_all_or_none(owner: Visit, project: Project) -> None:
@@ -30,7 +30,7 @@ def test_how_the_model_is_made_is_kept_only_where_it_is_other(owner: Visit, proj
     assert project.setting("overrides") == before  # or the model would begin anew for nothing
     assert owner.patch("/api/settings", {"protocol": "quick"}).json()["max_length"] == 40
     assert owner.patch("/api/settings", {"max_length": 64}).json()["max_length"] == 64
-    assert owner.patch("/api/settings", {"protocol": "paper"}).json()["max_length"] == 64  # somebody's own number stays
+    assert owner.patch("/api/settings", {"protocol": "paper"}).json()["max_length"] == 64  # a length set by hand stays
     assert owner.patch("/api/settings", {"protocol": "worst"}).status_code == 400
 
 

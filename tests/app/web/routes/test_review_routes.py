@@ -24,9 +24,9 @@ def project(tmp_path: Path) -> Project:
 def disagreeing(folder: Path) -> Project:
     """Ann and Bo labelled four texts each, and differ on one of the three that they share."""
     made = make(folder, 10)
-    said = {"Ann": {"t0": "a", "t1": "b", "t2": "a", "t3": "c"}, "Bo": {"t0": "a", "t1": "b", "t2": "c", "t4": "b"}}
+    answers = {"Ann": {"t0": "a", "t1": "b", "t2": "a", "t3": "c"}, "Bo": {"t0": "a", "t1": "b", "t2": "c", "t4": "b"}}
     with made.sessions.begin() as session:
-        for who, labels in said.items():
+        for who, labels in answers.items():
             person = add_person(session, who, "annotator")
             for text, name in labels.items():
                 comment = "hm" if text == "t2" else ""
@@ -75,7 +75,7 @@ def test_disagreements_are_listed_until_somebody_decides(project: Project) -> No
             assert decided.json()["counts"]["disagreements"] == 0
         assert client.get("/api/disagreements").json() == {"items": []}
         assert consensus(project)["t2"] == ("c", "adjudicated")
-        # The reviewer has seen what others said: that is no further opinion.
+        # The reviewer has seen the other labels, so the decision does not count.
         assert client.get("/api/agreement").json() == before
 
 

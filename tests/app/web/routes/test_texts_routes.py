@@ -70,8 +70,8 @@ def test_reviewers_see_the_whole_history_and_annotators_their_own(
     say(owner, "1", "t3", "b")
     say(annotator, "2", "t3", "a")
     say(owner, "3", "t3", "a")
-    said = [(one["person"], one["class"]) for one in reviewer.get("/api/texts/t3").json()["annotations"]]
-    assert said == [("me", "b"), ("annotator 0", "a"), ("me", "a")]
+    expected = [(one["person"], one["class"]) for one in reviewer.get("/api/texts/t3").json()["annotations"]]
+    assert expected == [("me", "b"), ("annotator 0", "a"), ("me", "a")]
     assert [one["person"] for one in annotator.get("/api/texts/t3").json()["annotations"]] == ["annotator 0"]
     say(owner, "4", "t4", "a", comment="private")
     assert [visit.get("/api/texts/t4").json()["comment"] for visit in (reviewer, annotator)] == ["private", ""]
@@ -138,8 +138,8 @@ def test_texts_come_in_every_format(owner: Visit, project: Project) -> None:
     for name, content in files.items():
         columns = {"text": "body", "label": "kind", "id": "key"} if name == "x.csv" else {}
         for added in (1, 0):
-            said = {"added": added, "known": 1 - added, "empty": 0, "duplicates": 0}
-            assert upload(owner, name, content, **columns).json() == said
+            expected = {"added": added, "known": 1 - added, "empty": 0, "duplicates": 0}
+            assert upload(owner, name, content, **columns).json() == expected
     assert consensus(project) == {"x1": ("a", "file")}
     assert owner.get("/api/project").json()["counts"]["texts"] == 27
 
