@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hybridal.app.llm.llm_client import ADDRESS_VARIABLE, Client
+from hybridal.app.llm.llm_client import ADDRESS_VARIABLE, ChatClient
 from hybridal.app.webhooks.address import HOSTS_VARIABLE, check_url
 from hybridal.app.webhooks.post import post
 from hybridal.errors import UserError
@@ -23,7 +23,7 @@ from ..app.webhooks.receiver import receiving
 
 
 def call_llm(url: str) -> object:
-    return Client(url, "a model", sleep=lambda _: None, per_minute=1e9).ask([], {})
+    return ChatClient(url, "a model", sleep=lambda _: None, per_minute=1e9).ask([], {})
 
 
 CALLERS: Mapping[str, Callable[[str], object]] = {"webhook": lambda url: post(url, {}, b"{}"), "llm": call_llm}
