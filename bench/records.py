@@ -26,7 +26,7 @@ import numpy as np
 # Differ between two runs of the same code.
 IGNORED = {"seconds", "id", "key"}
 # Old name -> new name of a recorded field.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {"word": "update_sequence", "news": "label_changes", "classes": "new_class_count"}
 
 TOPICS = {
     "sport": ["ball", "goal", "team", "match", "score", "player", "league", "coach", "race", "win"],

@@ -7,7 +7,7 @@ from typing import Any
 
 from griffe import Extension, Object
 
-EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^( *)>>> .*?(?=\n\n|\n *$|\Z)", re.MULTILINE | re.DOTALL)
 
 
 class Doctests(Extension):
@@ -15,4 +15,4 @@ class Doctests(Extension):
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
         if obj.docstring:
-            obj.docstring.value = EXAMPLE.sub(r"```pycon\n\g<0>\n```", obj.docstring.value)
+            obj.docstring.value = EXAMPLE.sub(r"\1```pycon\n\g<0>\n\1```", obj.docstring.value)
