@@ -196,6 +196,16 @@ def test_a_model_that_guesses_gets_no_forecast(labels: int, hint: str) -> None:
     assert "expected to add" not in found.sentence
 
 
+@pytest.mark.parametrize(("present", "told"), [(9, True), (32, True), (33, False)])
+def test_validation_without_texts_of_most_classes_is_mentioned(present: int, told: bool) -> None:
+    support = (1,) * present + (0,) * (64 - present)
+    rounds = [Observation(m, present, present, 0.99, 0.001, support) for m in (964, 982, 1000)]
+    found = advice(rounds, 64)
+    assert (f"validation has texts of only {present} of 64 classes; keep labelling." in found.sentence) == told
+    assert ("expected to add" in found.sentence) != told
+    assert found.stop != told
+
+
 def test_few_validation_texts_do_not_make_a_model_useless() -> None:
     sentence = advise([guessing(500, texts=6)], 2).sentence
     assert sentence.startswith("The model is not shown to be better than guessing: it is right on 3 of 6")

@@ -46,7 +46,7 @@ def advice(
 
     It never advises to stop before 200 labels and five per class, because a model that knows one class only agrees with
     itself perfectly, nor if the interval reaches from no gain to ten points, as with rare classes of which validation
-    has hardly any text.
+    has hardly any text, nor while validation has texts of at most half of the classes: macro-F1 is not known then.
 
     Args:
         seen: What the rounds so far showed.
@@ -75,10 +75,9 @@ def advice(
             False, None, "There is neither validation nor a second model to compare with yet; keep labelling."
         )
     labels = f"The {ordinal} label" if ahead == 1 else f"The {ordinal} {ahead} labels"
-    if last.f1_gain.low <= 0 and last.f1_gain.high >= UNCLEAR_GAIN:
+    if why := _why_unclear(last.f1_gain, seen, classes):
         low, high = (round(100 * bound, 1) + 0.0 for bound in (last.f1_gain.low, last.f1_gain.high))
-        unclear = f"{labels} may add {low} to {high} points of macro-F1: too few validation labels to tell"
-        return Advice(False, last, f"{unclear}; keep labelling.")
+        return Advice(False, last, f"{labels} may add {low} to {high} points of macro-F1: {why}; keep labelling.")
     stable = len(forecasts) == patience and all(
         each is not None and each.f1_gain.expected < tolerance for each in forecasts
     )
@@ -112,6 +111,15 @@ def advise(history: Sequence[Round], classes: int, left: int | None = None) -> A
         hint = "Check its labels, or try another backbone." if learnt_little else "Keep labelling."
         return Advice(False, None, f"{guessing} {hint}")
     return advice(observations(history), classes, left=left)
+
+
+def _why_unclear(gain: Interval, seen: Sequence[Observation], classes: int) -> str:
+    """Return why validation cannot tell what more labels bring; empty if it can."""
+    support = next((each.support for each in reversed(seen) if each.n), ())
+    present = sum(texts > 0 for texts in support)
+    if len(support) == classes and 2 * present <= classes:
+        return f"validation has texts of only {present} of {classes} classes"
+    return "too few validation labels to tell" if gain.low <= 0 and gain.high >= UNCLEAR_GAIN else ""
 
 
 def texts_left(history: Sequence[Round], texts: int, shares: bool) -> int:
