@@ -142,7 +142,7 @@ def test_what_cannot_be_fitted_is_said(texts: Any, labels: Any, sentence: str) -
     ("X", "y", "others", "told"),
     [
         (["a", "b"], [0, 1], {"sample_weight": [1.0, 2.0]}, "no `sample_weight`: all texts count alike"),
-        ([("a", "b"), ("c", "d")], [0, 1], {}, "texts: number 0 is .*; pairs of texts are not supported"),
+        ([("a", "b"), ("c", "d")], [0, 1], {}, "^texts: number 0 is .*; pairs of texts are not supported"),
         (["a", "b"], [["x", "y"], ["x"]], {}, "labels: number 0 is .*; several labels per text come in a later"),
         (["a", "b"], np.eye(2), {}, "y has a row for each text; several labels per text come in a later"),
     ],

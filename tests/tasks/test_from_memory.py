@@ -183,7 +183,7 @@ def test_a_lazy_frame_is_to_be_collected() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"texts": [("a", "b"), ("c", "d")]}, r"texts: number 0 is \('a', 'b'\); pairs of texts are not supported"),
+        ({"texts": [("a", "b"), ("c", "d")]}, r"^texts: number 0 is \('a', 'b'\); pairs of texts are not supported"),
         ({"texts": np.array([["a", "b"]])}, r"texts: number 0 is \['a', 'b'\]; pairs of texts are not supported"),
         ({"texts": ["a", "b"], "labels": [("x", "y"), "x"]}, r"labels: number 0 is .*; several labels per text come"),
         ({"texts": ["a", "b"], "labels": np.eye(2)}, r"labels: number 0 is \[1.0, 0.0\]; several labels per text come"),

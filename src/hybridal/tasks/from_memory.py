@@ -131,7 +131,7 @@ def split_of(
         name: Name of the data, for error messages.
         may_differ: Allow classes without texts and texts of other classes, as in one of several splits.
     """
-    texts = as_list(texts, f"{name}: texts", ONE_TEXT)
+    texts = as_list(texts, "texts" if name == "texts" else f"{name}: texts", ONE_TEXT)
     labels = [None] * len(texts) if labels is None else as_list(labels, f"{name}: labels", ONE_LABEL)
     ids = list(range(len(texts))) if ids is None else as_list(ids, f"{name}: ids")
     for what, values in (("labels", labels), ("ids", ids)):
