@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 
 from hybridal import ActiveLearner, TextClassifier
 from hybridal.errors import UserError
@@ -142,6 +143,38 @@ def test_a_damaged_folder_is_refused_in_one_sentence(
         (damaged / name).write_bytes(content)
     with pytest.raises(UserError, match="damaged"):
         TextClassifier.load(damaged, "cpu")
+
+
+def changed(folder: Path, name: str, **fields: Any) -> None:
+    (folder / name).write_text(json.dumps({**json.loads((folder / name).read_text()), **fields}))
+
+
+def test_a_head_is_never_drawn_for_a_finished_model(folder: Path, tmp_path: Path) -> None:
+    model = shutil.copytree(folder, tmp_path / "model")
+    changed(model, "hybridal.json", classes=["a", "b", "c", "d"])
+    changed(model, "config.json", id2label=dict(enumerate("abcd")), label2id={name: i for i, name in enumerate("abcd")})
+    with pytest.raises(UserError, match=r"model.* (4 classes; copy the folder|4 classes: its .* has another shape)"):
+        TextClassifier.load(model, "cpu")
+
+
+def test_a_model_without_the_weights_of_its_head_is_refused(folder: Path, tmp_path: Path) -> None:
+    model = shutil.copytree(folder, tmp_path / "model")
+    weights = load_file(model / "model.safetensors")
+    save_file(
+        {k: v for k, v in weights.items() if "classifier" not in k}, model / "model.safetensors", {"format": "pt"}
+    )
+    with pytest.raises(UserError, match=r"model is damaged: it .*classifier\.weight.*; copy "):
+        TextClassifier.load(model, "cpu")
+
+
+def test_weights_of_another_shape_than_the_configuration_are_named(folder: Path, tmp_path: Path) -> None:
+    model = shutil.copytree(folder, tmp_path / "model")
+    changed(model, "config.json", vocab_size=7)
+    expected = (
+        r"'model' .*its `.*word_embeddings\.weight` has another shape than its config\.json says; copy or download"
+    )
+    with pytest.raises(UserError, match=expected):
+        TextClassifier.load(model, "cpu")
 
 
 def test_labels_that_are_no_numbers_although_the_folder_says_so(folder: Path, tmp_path: Path) -> None:

@@ -117,6 +117,17 @@ def test_a_head_of_other_classes_is_refused(classifier: Classifier, tmp_path: Pa
         Classifier(Backbone("mine", tmp_path), ("a", "b", "c"), 0, CPU)
 
 
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_an_encoder_of_another_size_than_its_configuration_is_refused(
+    pooling: str, tiny: Backbone, task: Task, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny.folder, tmp_path / "other")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "vocab_size": config["vocab_size"] + 1}))
+    with pytest.raises(UserError, match=r"word_embeddings\.weight` has another shape than its config\.json says; copy"):
+        classifier_of(Backbone("other", folder), task, pooling=pooling)
+
+
 def test_a_lent_generator_draws_what_torch_draws() -> None:
     with torch.random.fork_rng():
         torch.manual_seed(3)

@@ -147,6 +147,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         encoder.encode([""])  # read the tokenizer now: the folder may be gone or replaced when `predict` is called
         _check_classes(folder, names)
         classifier = Classifier(backbone, names, 0, choose_device(device), pooling=about["pooling"])
+        if missing := classifier.missing_weights:
+            raise UserError(
+                f"{folder} is damaged: it has no weights for the `{missing[0]}` of a model of {len(names)} classes; "
+                "copy the folder or export the model again."
+            )
         try:
             classes = tuple(as_type(kind, name) for name in names)
         except ValueError as error:

@@ -96,6 +96,12 @@ class Classifier:
         return Classifier(*self._config)
 
     @property
+    def missing_weights(self) -> tuple[str, ...]:
+        """The parameters that the folder has no weights for; they were drawn from the seed."""
+        named = dict(self.module.named_parameters())
+        return tuple(name for name in self._drawn if name in named)
+
+    @property
     def renewable(self) -> bool:
         """Whether classifiers of other seeds differ in the drawn head only."""
         return can_draw(self.module, self._drawn)

@@ -22,7 +22,7 @@ from hybridal.models.encoders.layers import PLAIN, Build, not_separable
 from hybridal.models.encoders.mean_classifier import MeanClassifier
 from hybridal.models.encoders.own_encoders import encoder_of
 from hybridal.models.encoders.saved_model import Saved
-from hybridal.models.export.portable_export import load_model, read_portable
+from hybridal.models.export.portable_export import load_model, read_portable, wrong_shape
 from hybridal.models.generators import seeded
 from hybridal.models.process_settings import quiet_transformers
 from hybridal.randomness import key
@@ -105,10 +105,14 @@ def _load_encoder(folder: Path, build: Build) -> Loaded:
         return own, []
     from transformers import AutoModel
 
+    options = {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False}
     with quiet_transformers():
+        # Refused below: the error of transformers advises an option that our users cannot set.
         model, found = AutoModel.from_pretrained(
-            folder, dtype=torch.float32, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+            folder, output_loading_info=True, ignore_mismatched_sizes=True, **options
         )
+    if found["mismatched_keys"]:
+        raise wrong_shape(min(str(mismatch[0]) for mismatch in found["mismatched_keys"]))
     missing = [name for name in found["missing_keys"] if not name.startswith("pooler.")]
     if (own := encoder_of(Saved.of(model), build)) is not None:
         return own, missing
@@ -145,7 +149,9 @@ def _load_foreign_classifier(backbone: Backbone, classes: Sequence[str]) -> Load
             Path(backbone.folder), output_loading_info=True, ignore_mismatched_sizes=True, **options
         )
     if loaded["mismatched_keys"]:
-        name = sorted(str(mismatch[0]) for mismatch in loaded["mismatched_keys"])[0]
+        name = min(str(mismatch[0]) for mismatch in loaded["mismatched_keys"])
+        if name.startswith(f"{model.base_model_prefix}."):
+            raise wrong_shape(name)
         raise UserError(
             f"Backbone '{backbone.name}' cannot be loaded as a text classifier of {len(classes)} classes: its "
             f"`{name}` has another shape; use an encoder without a head, or one with a head of as many classes."

@@ -85,13 +85,16 @@ def read_portable(folder: Path) -> tuple[Saved, Tensor, Tensor]:
     saved = Saved.read(folder)
     if saved is None:
         raise UserError(f"{folder} has no {WEIGHTS} that can be read; export the model again.")
-    if saved.config["model_type"] == "hybridal-pooled":
-        weights = {name: value.float() for name, value in saved.weights.items()}
-        inner = {name.removeprefix("body."): value for name, value in weights.items() if name.startswith("body.")}
-        return Saved(saved.config["body"], inner), weights["classifier.weight"], weights["classifier.bias"]
-    if not is_native_export(saved):
-        raise UserError(f"{folder} holds a classifier that was not exported by this edition of hybridal.")
-    return split_native_export(saved)
+    try:
+        if saved.config["model_type"] == "hybridal-pooled":
+            weights = {name: value.float() for name, value in saved.weights.items()}
+            inner = {name.removeprefix("body."): value for name, value in weights.items() if name.startswith("body.")}
+            return Saved(saved.config["body"], inner), weights["classifier.weight"], weights["classifier.bias"]
+        if is_native_export(saved):
+            return split_native_export(saved)
+    except KeyError as error:
+        raise UserError(f"{folder} is damaged: it lacks {error}; copy it or export the model again.") from error
+    raise UserError(f"{folder} holds a classifier that was not exported by this edition of hybridal.")
 
 
 def load_model(saved: Saved) -> Any:
@@ -106,5 +109,14 @@ def _filled(model: Any, weights: Weights) -> Any:
     """With these weights in place of those that were drawn; poolers have none."""
     if getattr(model, "pooler", None) is not None:
         model.pooler = None
+    shapes = {name: value.shape for name, value in model.state_dict().items()}
+    for name, value in weights.items():
+        if value.shape != shapes.get(name, value.shape):
+            raise wrong_shape(name)
     model.load_state_dict(weights, assign=True)
     return model.eval()
+
+
+def wrong_shape(name: str) -> ValueError:
+    """The error for a weight that does not fit its configuration; `load_module` adds which folder it is."""
+    return ValueError(f"its `{name}` has another shape than its config.json says; copy or download the folder again")
