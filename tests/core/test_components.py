@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -69,6 +70,11 @@ def test_a_component_that_fails_is_named_with_the_line(kind: str) -> None:
         ("acquisition", ["a"], r"must return a Selection, not \['a'\]"),
         ("acquisition", Selection((), ()), "must choose 4 ids of .* but gave 0 ids"),
         ("acquisition", Selection(("x",) * 4, (0.0,) * 4), ".* gave 4 ids, 0 of them candidates"),
+        (
+            "acquisition",
+            Selection(("text-81", "text-121", "text-63", "text-31"), (0.5, math.nan, 0.5, 0.5)),
+            "must give finite numbers as scores, not nan",
+        ),
         ("acquisition", Selection(None, None), "failed: TypeError"),  # type: ignore[arg-type]
         ("signal", None, "must give a snapshot of arrays by name, not None"),
         ("signal", {"a": 3}, "must give a snapshot of arrays by name, not {'a': 3}"),

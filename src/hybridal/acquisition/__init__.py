@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -121,7 +122,8 @@ def select(acquisition: Acquisition, candidates: Candidates, n: int, rng: np.ran
         The chosen ids with their scores.
 
     Raises:
-        UserError: An acquisition of another package failed, or did not choose n ids of the candidates, each once.
+        UserError: An acquisition of another package failed, did not choose n ids of the candidates, each once, or gave
+            a score that is not a finite number.
     """
     with calling("acquisition", acquisition):
         found = acquisition.select(candidates, n, rng)
@@ -131,6 +133,7 @@ def select(acquisition: Acquisition, candidates: Candidates, n: int, rng: np.ran
         wanted, chosen = min(n, len(candidates.ids)), list(found.ids)
         known = set(candidates.ids)
         whole = len(chosen) == len(set(chosen)) == len(found.scores) == wanted and known.issuperset(chosen)
+        odd = [score for score in found.scores if not math.isfinite(score)]
     if not whole:
         raise answer_error(
             "acquisition",
@@ -138,6 +141,8 @@ def select(acquisition: Acquisition, candidates: Candidates, n: int, rng: np.ran
             f"must choose {wanted} ids of the {len(known)} candidates, each once and with a score, but gave "
             f"{len(chosen)} ids, {len(known.intersection(chosen))} of them candidates, and {len(found.scores)} scores",
         )
+    if odd:
+        raise answer_error("acquisition", acquisition, f"must give finite numbers as scores, not {odd[0]!r}")
     return found
 
 
