@@ -116,6 +116,9 @@ START_OPEN = {
     ("GET", "/static/{version}/{name:path}"),
     ("GET", "/p/{name}"),
     ("GET", "/p/{name}/{path:path}"),
+    ("POST", "/p/{name}/{path:path}"),
+    ("PUT", "/p/{name}/{path:path}"),
+    ("PATCH", "/p/{name}/{path:path}"),
 }
 """On the start page of `hybridal serve`; under /p/ is either a project's own app or the sentence that there is none."""
 START_OPERATOR = {

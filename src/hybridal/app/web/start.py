@@ -10,7 +10,7 @@ from urllib.parse import quote
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
-from fastapi.responses import RedirectResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
@@ -115,12 +115,21 @@ async def without_slash(name: str, request: Request) -> Response:
 
 
 @router.get("/p/{name}/{path:path}")
-async def not_served(name: str, request: Request) -> Response:
-    """The answer for a project that is closed or cannot be opened; the start page shows the operator why."""
+@router.post("/p/{name}/{path:path}")
+@router.put("/p/{name}/{path:path}")
+@router.patch("/p/{name}/{path:path}")
+async def not_served(name: str, path: str, request: Request) -> Response:
+    """The answer for a project that is closed or cannot be opened; the start page shows the operator why.
+
+    Pages that were open before get it as JSON, and keep their labels until the project is open again.
+    """
     host = _host(request)
     host.find(name)
     why = "This project is closed" if name in host.closed else "This project cannot be opened at the moment"
-    return pages.error_page(request, 503, f"{why}. Your labels are safe. Ask the person who runs the server.")
+    sentence = f"{why}. Your labels are safe. Ask the person who runs the server."
+    if path.startswith(("api/", "ml/")):
+        return JSONResponse({"error": sentence}, 503)
+    return pages.error_page(request, 503, sentence)
 
 
 class Password(Schema):
