@@ -54,7 +54,7 @@ def test_it_answers_as_the_learner_that_was_exported(learner: ActiveLearner, fol
 
 def test_the_model_of_a_run_is_found_in_its_folder(learner: ActiveLearner, folder: Path, tmp_path: Path) -> None:
     run = learner.save(tmp_path / "run")
-    with pytest.raises(UserError, match=r"has no model folder yet; ask ActiveLearner\.load"):
+    with pytest.raises(UserError, match=r"has no model folder yet; use ActiveLearner\.load"):
         TextClassifier.load(run)
     shutil.copytree(folder, run / "model")
     assert TextClassifier.load(run, "cpu").classes == TASK.classes
