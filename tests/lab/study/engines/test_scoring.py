@@ -94,5 +94,5 @@ def test_workers_that_keep_dying_end_it() -> None:
 def test_what_cannot_be_scored(tmp_path: Path, model: Path) -> None:
     with pytest.raises(UserError, match="is not an exported model"):
         next(score_pool(["a"], tmp_path))
-    with pytest.raises(UserError, match="one text or more"):
+    with pytest.raises(UserError, match="must be at least 1"):
         next(score_pool(["a"], model, shard_size=0))
