@@ -101,6 +101,12 @@ def test_only_the_newest_is_kept(tmp_path: Path) -> None:
     assert loaded(tmp_path) == exact(state_after(3), FACTS[2])
 
 
+def test_what_a_killed_process_left_of_a_file_is_removed(tmp_path: Path) -> None:
+    (tmp_path / ".tmpAbc123").write_bytes(b"half a file of safetensors")
+    saved = checkpoint.save(tmp_path, state_after(1), FACTS[0])
+    assert [*tmp_path.iterdir()] == [saved]
+
+
 def test_going_back_to_an_earlier_round_replaces_the_later_one(tmp_path: Path) -> None:
     checkpoint.save(tmp_path, state_after(4), FACTS[3])
     checkpoint.save(tmp_path, state_after(1), FACTS[0])

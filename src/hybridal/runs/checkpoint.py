@@ -72,7 +72,7 @@ def write(folder: Path, contents: Contents) -> Path:
             f"The checkpoint {target} could not be written ({error}); all recorded rounds are safe. "
             "Make room, then run `hybridal resume`."
         ) from error
-    for old in folder.glob("*round-*"):
+    for old in (*folder.glob("*round-*"), *folder.glob(".tmp*")):  # the latter are left if safetensors is killed
         if old != target:
             old.unlink(missing_ok=True)
     return target

@@ -89,5 +89,5 @@ def test_a_pooler_that_is_not_there_is_drawn_as_the_head_is(backbone: Backbone, 
 def test_a_pooler_of_another_shape_is_refused(backbone: Backbone, task: Task) -> None:
     names = (name.removeprefix("bert.") for name in POOLER)
     with_pooler(backbone, dict(zip(names, (torch.ones(3, 3), torch.ones(3)), strict=True)))
-    with pytest.raises(UserError, match=r"its `bert.pooler.dense.bias` has another shape"):
+    with pytest.raises(ValueError, match=r"its `bert.pooler.dense.bias` has another shape"):
         load_cls_token_classifier(backbone, task.classes, BUILD)
