@@ -79,9 +79,25 @@ def load_folder(folder: Path, name: str | None = None) -> Task:
     >>> task.name, task.classes, task.train.ids
     ('mail', ('ham', 'spam'), ['train-1', 'train-2'])
     """
+    _refuse_several_labels(folder)
     classes = _label_names(folder)
     splits = [_split(folder, part, classes) for part in ("train", "validation", "test")]
     return Task(name or folder.name, tuple(classes), *splits)
+
+
+def _refuse_several_labels(folder: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        columns = pyarrow.parquet.read_schema(folder / "train.parquet").names
+    except (OSError, pyarrow.ArrowException):
+        return  # the file is read below, with its own error
+    if "label" not in columns and "labels" in columns:
+        raise UserError(
+            f"{folder}: the task has several labels per text (column 'labels'), which is not supported; "
+            "give one with one label per text in a column 'label'."
+        )
 
 
 def _split(folder: Path, part: str, classes: Sequence[str]) -> Split:
