@@ -29,7 +29,7 @@ LABELS = (10, 50, 100, 200, 400)
 DRAWS = 5
 POOL, TESTED = 2000, 1000  # texts of a task at most
 # Written once, from what the classes are said to be, before any text was looked at.
-MEANINGS: Mapping[str, Mapping[str, str]] = {
+DESCRIPTIONS: Mapping[str, Mapping[str, str]] = {
     "trec": {
         "ABBR": "what an abbreviation stands for",
         "DESC": "definitions, descriptions, reasons, and how something is done",
@@ -83,8 +83,8 @@ def read(task: Task, model: TransformerModel) -> Read:
         split.take(rng.permutation(len(split))[:most]) for split, most in ((task.train, POOL), (task.test, TESTED))
     )
     said: list[LabelledFeatures | None] = [None]
-    for meanings in [{}, task.meanings] if task.meanings else [{}]:
-        texts, of = class_descriptions(task.classes, meanings)
+    for descriptions in [{}, task.descriptions] if task.descriptions else [{}]:
+        texts, of = class_descriptions(task.classes, descriptions)
         said.append((model.embed(texts), of))
     return Read(model.embed(train.texts), train.labels, model.embed(test.texts), test.labels, said)
 
@@ -117,7 +117,7 @@ def row(task: Task, found: Sequence[tuple[int, int, float, float]], level: int) 
 def main(tasks: Sequence[str]) -> None:
     rows: dict[int, list[list[str]]] = {1: [], 2: []}
     for name in tasks or map(str, preset("learners").tasks):
-        task = load_task(name).described(MEANINGS.get(name, {}))
+        task = load_task(name).with_descriptions(DESCRIPTIONS.get(name, {}))
         if not readable_names(task.classes):
             print(f"{name}: the names of its classes say nothing.")
             continue

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.names import LABELS, MEANINGS, Read, row, scores
+from bench.names import DESCRIPTIONS, LABELS, Read, row, scores
 from hybridal.tasks import Split, Task, load_task, task_names
 from hybridal.tasks.benchmarks import BENCHMARKS
 
@@ -30,9 +30,9 @@ def test_what_is_said_of_classes_helps_where_it_lies_in_the_middle_of_them() -> 
     assert row(task, found, 1)[2].split()[2] == row(task, found, 2)[2].split()[0]
 
 
-@pytest.mark.parametrize("name", MEANINGS)
+@pytest.mark.parametrize("name", DESCRIPTIONS)
 def test_a_line_is_written_of_every_class(name: str) -> None:
     if name not in task_names():
         pytest.skip("its texts are not here")
     classes = BENCHMARKS[name].classes if name in BENCHMARKS else load_task(name).classes
-    assert {*MEANINGS[name]} == {*classes}
+    assert {*DESCRIPTIONS[name]} == {*classes}

@@ -202,11 +202,11 @@ def test_names_of_classes_are_examples_beside_the_labels(task: Task, tiny: Backb
 
 def test_what_is_written_down_of_classes_are_examples_of_them(task: Task, tiny: Backbone) -> None:
     first, second = task.classes
-    described = task.described({second: ["goals and teams", "a match"], first: "meals"})
+    described = task.with_descriptions({second: ["goals and teams", "a match"], first: "meals"})
     model = TransformerModel(described, tiny, NAMED, 1, CPU)
     texts = [*readable_names(task.classes), "meals", "goals and teams", "a match"]
-    assert model.described is not None
-    features, of = model.described
+    assert model.description_features is not None
+    features, of = model.description_features
     np.testing.assert_allclose(features, model.embed(texts), atol=1e-5)
     assert of.tolist() == [0, 1, 0, 1, 1]
     cost = model.fit(Plan(model.start(POOL), POOL.order), POOL, 1).cost
@@ -220,7 +220,7 @@ def test_what_is_written_down_of_classes_are_examples_of_them(task: Task, tiny: 
 def test_texts_that_may_be_measured_on_are_not_learnt_as_examples(task: Task, tiny: Backbone) -> None:
     first, second = task.classes
     pasted = [f" {task.validation.texts[0]} ", task.test.texts[0], task.train.texts[0], "a match"]
-    described = task.described({second: pasted})
+    described = task.with_descriptions({second: pasted})
     fixed = TransformerModel(described, tiny, NAMED, 1, CPU)
     assert fixed.description_texts[2:] == [task.train.texts[0], "a match"]
     for rules in (replace(NAMED, validation="share"), replace(NAMED, validation="none")):
@@ -236,9 +236,9 @@ def test_what_another_model_of_the_same_encoder_has_read_is_not_read_again(
     task: Task, tiny: Backbone, passes: list[int]
 ) -> None:
     first, second = task.classes
-    other = TransformerModel(task.described({second: "a match"}), tiny, NAMED, 1, CPU)
+    other = TransformerModel(task.with_descriptions({second: "a match"}), tiny, NAMED, 1, CPU)
     kept = other.features.of(np.array([3, 5, *other.named]))
-    fewer = replace(task, train=task.train.take(np.arange(3, len(task.train)))).described(
+    fewer = replace(task, train=task.train.take(np.arange(3, len(task.train)))).with_descriptions(
         {first: "x", second: "a match"}
     )
     model = TransformerModel(fewer, tiny, NAMED, 1, CPU)
@@ -252,13 +252,13 @@ def test_what_another_model_of_the_same_encoder_has_read_is_not_read_again(
 
 
 def test_numbers_that_are_described_say_something(task: Task, tiny: Backbone) -> None:
-    numbered = replace(task, classes=("0", "1")).described({"1": "a match"})
+    numbered = replace(task, classes=("0", "1")).with_descriptions({"1": "a match"})
     model = TransformerModel(numbered, tiny, NAMED, 1, CPU)
-    assert model.described is not None
-    assert model.described[1].tolist() == [1]
+    assert model.description_features is not None
+    assert model.description_features[1].tolist() == [1]
     assert model.describe_classes() is None  # nothing is said of the other one
     plain = TransformerModel(numbered, tiny, replace(NAMED, use_class_descriptions=False), 1, CPU)
-    assert plain.described is None
+    assert plain.description_features is None
 
 
 def test_nothing_is_trained_where_nothing_is_planned_names_or_not(task: Task, tiny: Backbone) -> None:
@@ -268,7 +268,7 @@ def test_nothing_is_trained_where_nothing_is_planned_names_or_not(task: Task, ti
 
 def test_names_that_are_numbers_are_no_examples(task: Task, tiny: Backbone) -> None:
     model = TransformerModel(replace(task, classes=("0", "1")), tiny, NAMED, 1, CPU)
-    assert model.described is None
+    assert model.description_features is None
     assert model.fit(Plan(model.start(POOL), POOL.order), POOL, 1).cost.examples % len(POOL.order) == 0
 
 

@@ -72,7 +72,7 @@ def test_a_mirror_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 def columns(folder: Path) -> list[str]:
-    return pyarrow.parquet.read_schema(folder / "train.parquet").names
+    return list(pyarrow.parquet.read_schema(folder / "train.parquet").names)
 
 
 def test_a_task_with_several_labels_per_text_is_refused_by_name(mirror: Path) -> None:

@@ -131,29 +131,29 @@ def test_no_two_lists_of_texts_share_a_fingerprint(first: list[str], second: lis
 def test_what_is_said_of_classes_is_checked_and_goes_with_the_task(tmp_path: Path) -> None:
     rows = Split(["a", "b", "c"], ["good", "bad", "so so"], np.array([2, 0, 1]))
     task = Task("tiny", ("1", "2", "3"), rows, Split.empty(), Split.empty(), label_type=int)
-    described = task.described({3: ["great", "fine"], 1: "poor", 2: []})
-    assert described.meanings == {"3": ("great", "fine"), "1": ("poor",)}
-    assert task.meanings == {}
+    described = task.with_descriptions({3: ["great", "fine"], 1: "poor", 2: []})
+    assert described.descriptions == {"3": ("great", "fine"), "1": ("poor",)}
+    assert task.descriptions == {}
     assert described.fingerprint != task.fingerprint
-    assert described.only(["3", "2"]).meanings == {"3": ("great", "fine")}
-    assert described.short(1).merged().meanings == described.meanings
+    assert described.only(["3", "2"]).descriptions == {"3": ("great", "fine")}
+    assert described.short(1).merged().descriptions == described.descriptions
     save_task(described, tmp_path / "task")
-    assert load_saved(tmp_path / "task").meanings == described.meanings
+    assert load_saved(tmp_path / "task").descriptions == described.descriptions
     with pytest.raises(UserError, match="'4' is not a class of task 'tiny'"):
-        task.described({4: "more"})
-    assert described.described({1: "bad", 3: []}).meanings == {"1": ("bad",)}
+        task.with_descriptions({4: "more"})
+    assert described.with_descriptions({1: "bad", 3: []}).descriptions == {"1": ("bad",)}
     with pytest.raises(UserError, match="contains a broken Unicode character"):
-        task.described({1: "\ud800 x"})
+        task.with_descriptions({1: "\ud800 x"})
     not_a_mapping: Any = ["poor"]
     with pytest.raises(UserError, match=r"a mapping of class names to texts, not \['poor'\]"):
-        task.described(not_a_mapping)
+        task.with_descriptions(not_a_mapping)
     without_words: list[Any] = ["", "  ", [""], [None], None, 5, float("nan"), {"a": "b"}]
     for nothing in without_words:
         with pytest.raises(UserError, match=r"The description of class '1' is .*; write words"):
-            task.described({1: nothing})
+            task.with_descriptions({1: nothing})
 
 
-def test_a_task_without_meanings_keeps_the_fingerprint_that_it_had() -> None:
+def test_a_task_without_descriptions_keeps_the_fingerprint_that_it_had() -> None:
     rows = Split(["a"], ["good"], np.array([0]))
     digest = hashlib.sha256()
     for strings in (["no", "yes"], ["train"], ["a"], ["good"]):

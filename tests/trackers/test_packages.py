@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from hybridal.errors import UserError
-from hybridal.runs.record import described
+from hybridal.runs.record import describe_run
 from hybridal.runs.settings import Settings
 from hybridal.testing.small import toy_task
 from hybridal.trackers import TRACKERS, figures
 
 from .test_tracking import HISTORY
 
-ABOUT = described(Settings("toy", backbone="tiny", seed=9, overrides={"rounds": 4}), toy_task(), {})
+ABOUT = describe_run(Settings("toy", backbone="tiny", seed=9, overrides={"rounds": 4}), toy_task(), {})
 Points = dict[int, list[float]]
 
 

@@ -23,7 +23,7 @@ from hybridal.models.model_protocol import TimedCandidates
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_experiment, build_model, check_signals, surroundings
 from hybridal.runs.export import export_model, labelled, labels_csv
-from hybridal.runs.record import RunFolder, described
+from hybridal.runs.record import RunFolder, describe_run
 from hybridal.runs.settings import USE_ALL_VALIDATION, Settings, default_acquisition
 from hybridal.schedules import Schedule, make_schedule, spec_of
 from hybridal.signals import SIGNALS, Signal
@@ -181,7 +181,7 @@ class ActiveLearner(Learner):
 
     def _about(self) -> dict[str, Any]:
         """Return the content of `run.json`."""
-        return described(self.settings, self.experiment.task, self._origin())
+        return describe_run(self.settings, self.experiment.task, self._origin())
 
     def _origin(self) -> dict[str, Any]:
         """Return the key of this learner and its environment; the key distinguishes the folder from that of a run."""

@@ -132,7 +132,7 @@ class ProbeModel:
         if not names:
             return []
         classes = self._task.classes
-        features, of = self._describe(classes, self._task.meanings if descriptions is None else descriptions)
+        features, of = self._describe(classes, self._task.descriptions if descriptions is None else descriptions)
         centroids = class_centroids(features, of, len(classes)) if len(of) else None
         order = first_draw(self._stack(names), len(names), stream(self._model.seed, "initial"), centroids)
         return [self._task.id(names[place]) for place in order]
@@ -156,7 +156,7 @@ class ProbeModel:
         ids, numbers = self._known_labels(labels, classes)
         described = None
         if self._rules.use_class_descriptions:
-            found = self._describe(classes, self._task.meanings if descriptions is None else descriptions)
+            found = self._describe(classes, self._task.descriptions if descriptions is None else descriptions)
             described = found if len(found[1]) else None
         probe = self._prober.best(self._stack(ids), numbers, len(classes), described)
         held, truth = self._known_labels(validation or {}, classes)

@@ -70,7 +70,7 @@ class TransformerModel:
         )
         self._held_out_texts = [split.texts for split in held_out]
         # Class descriptions are rows after those of the pool, and are trained on like its texts.
-        self._descriptions = self.class_descriptions(task.classes, task.meanings)
+        self._descriptions = self.class_descriptions(task.classes, task.descriptions)
         self.description_texts, self._description_classes = (
             self._descriptions if rules.use_class_descriptions else class_descriptions((), {})
         )
@@ -102,10 +102,10 @@ class TransformerModel:
         self.sample = np.sort(stream(seed, "sample").choice(len(task.train), size, replace=False))
 
     def class_descriptions(
-        self, classes: Sequence[str], meanings: Mapping[str, Sequence[str]]
+        self, classes: Sequence[str], descriptions: Mapping[str, Sequence[str]]
     ) -> tuple[list[str], Ints]:
         """Descriptions of classes that may be trained on, and the class of each."""
-        return class_descriptions(classes, meanings, self._excluded if meanings else frozenset())
+        return class_descriptions(classes, descriptions, self._excluded if descriptions else frozenset())
 
     @cached_property
     def _excluded(self) -> frozenset[str]:
@@ -185,12 +185,12 @@ class TransformerModel:
         if self._probe is None or self._probe[0] != known:  # it is needed several times in a round
             self._probe = (
                 known,
-                self._prober.best(self.features.of(rows), labels, len(self.classes), self.described),
+                self._prober.best(self.features.of(rows), labels, len(self.classes), self.description_features),
             )
         return self._probe[1]
 
     @property
-    def described(self) -> LabelledFeatures | None:
+    def description_features(self) -> LabelledFeatures | None:
         """The pretrained features of the class descriptions and their classes; None if they are not used."""
         return (self.features.of(self.named), self._description_classes) if len(self.named) else None
 
@@ -261,7 +261,9 @@ class TransformerModel:
         labels, rng = pool.labels[pool.order], stream(self.seed, "cross", len(pool))
         penalty = self.probe(pool).penalty
         features = self.features.of(pool.order)
-        return cross_fitted(features, labels, len(self.classes), rng, FOLDS, [penalty], self.described)[0], labels
+        return cross_fitted(features, labels, len(self.classes), rng, FOLDS, [penalty], self.description_features)[
+            0
+        ], labels
 
     def test(self) -> tuple[Outputs, Ints] | None:
         known = self.test_examples

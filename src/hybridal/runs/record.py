@@ -63,7 +63,7 @@ class RunFolder:
             with folder.locked():
                 folder.refuse_others()  # another process may have created a run since the first check
                 save_task(task, path / "task")
-                write_about(path / "run.json", described(settings, task, about))
+                write_about(path / "run.json", describe_run(settings, task, about))
         except OSError as error:
             raise UserError(
                 f"The run folder {path} could not be written ({error.strerror}); choose another `folder`.",
@@ -163,7 +163,7 @@ def recorded_rounds(journal: Journal) -> list[Round]:
     return history
 
 
-def described(settings: Settings, task: Task, about: Mapping[str, Any]) -> dict[str, Any]:
+def describe_run(settings: Settings, task: Task, about: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of `run.json`."""
     return {
         "settings": settings.to_json(),

@@ -23,7 +23,7 @@ def save_task(task: Task, folder: Path) -> None:
 
     with folder_made_whole(folder) as scratch:
         kinds = {"ids": task.id_type.__name__, "labels": task.label_type.__name__}
-        about = {"name": task.name, "classes": task.classes, "meanings": task.meanings, **kinds}
+        about = {"name": task.name, "classes": task.classes, "descriptions": task.descriptions, **kinds}
         (scratch / "task.json").write_text(strict_json(about), encoding="utf-8")
         for name, split in task.splits():
             labels = pa.Array.from_buffers(pa.int64(), len(split), [None, pa.py_buffer(split.labels.astype(np.int64))])
@@ -45,7 +45,7 @@ def load_saved(folder: Path) -> Task:
         ids, labels = (TYPES[about.get(name, "str")] for name in ("ids", "labels"))
         parts = (split("train"), split("validation"), split("test"))
         task = Task(about["name"], tuple(about["classes"]), *parts, id_type=ids, label_type=labels)
-        return task.described(about.get("meanings", {}))
+        return task.with_descriptions(about.get("descriptions", {}))
     except (OSError, ValueError, KeyError) as error:
         raise UserError(
             f"The texts in {folder} cannot be read ({error}); restore that folder from a backup."

@@ -92,7 +92,7 @@ class Task:
         train: Texts to learn from; all, some or none of them have labels. With all labels, labelling can be simulated.
         validation: Texts for early stopping, calibration and signals.
         test: Texts for the final evaluation.
-        meanings: Descriptions of classes, by class name; see `described`.
+        descriptions: Descriptions of classes, by class name; see `with_descriptions`.
         id_type: Type of the ids in the source; in a task, ids are strings.
         label_type: Type of the labels in the source; in a task, class names are strings.
 
@@ -108,7 +108,7 @@ class Task:
     train: Split
     validation: Split
     test: Split
-    meanings: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
+    descriptions: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
     id_type: type = field(default=str, kw_only=True)
     label_type: type = field(default=str, kw_only=True)
 
@@ -290,11 +290,11 @@ class Task:
             _add(digest, split.ids)
             _add(digest, split.texts)
             digest.update(np.ascontiguousarray(split.labels, dtype="<i8").tobytes())
-        for name, texts in sorted(self.meanings.items()):
+        for name, texts in sorted(self.descriptions.items()):
             _add(digest, [name, *texts])
         return digest.hexdigest()
 
-    def described(self, meanings: Mapping[Any, str | Sequence[str]]) -> Task:
+    def with_descriptions(self, descriptions: Mapping[Any, str | Sequence[str]]) -> Task:
         """Add descriptions of classes.
 
         If the protocol sets `use_class_descriptions`, a model trains on them as on labelled texts. With few labels they
@@ -302,8 +302,8 @@ class Task:
         texts are not used.
 
         Args:
-            meanings: By class name, one text or several, such as a description and examples. An empty list removes the
-                earlier ones of a class.
+            descriptions: By class name, one text or several, such as a description and examples. An empty list removes
+                the earlier ones of a class.
 
         Returns:
             A new task.
@@ -314,15 +314,17 @@ class Task:
         Example:
             >>> rows = Split(["a"], ["Where is Oslo?"], np.array([UNKNOWN]))
             >>> task = Task("tiny", ("HUM", "LOC"), rows, Split.empty(), Split.empty())
-            >>> task.described({"LOC": "a city, a country or a river"}).meanings
+            >>> task.with_descriptions({"LOC": "a city, a country or a river"}).descriptions
             {'LOC': ('a city, a country or a river',)}
         """
-        if not isinstance(meanings, Mapping):
-            raise UserError(f"Meanings are a mapping of class names to texts, not {meanings!r:.40}.")
-        found = {label_text(name): _descriptions(label_text(name), texts) for name, texts in meanings.items()}
+        if not isinstance(descriptions, Mapping):
+            raise UserError(f"Descriptions are a mapping of class names to texts, not {descriptions!r:.40}.")
+        found = {label_text(name): _descriptions(label_text(name), texts) for name, texts in descriptions.items()}
         for name in found:
             self.class_index(name)
-        return replace(self, meanings={name: texts for name, texts in {**self.meanings, **found}.items() if texts})
+        return replace(
+            self, descriptions={name: texts for name, texts in {**self.descriptions, **found}.items() if texts}
+        )
 
     def merged(self) -> Task:
         """Append the validation texts to the training texts.
@@ -404,7 +406,7 @@ class Task:
             train=keep(self.train),
             validation=keep(self.validation),
             test=keep(self.test),
-            meanings={name: texts for name, texts in self.meanings.items() if name in classes},
+            descriptions={name: texts for name, texts in self.descriptions.items() if name in classes},
         )
         if not len(task.train):
             raise UserError(

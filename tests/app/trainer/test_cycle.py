@@ -188,7 +188,7 @@ def test_what_is_written_down_of_a_class_is_learnt_in_the_next_round(project: Pr
     assert cycle.turn()
     assert (words(project), row(project).error) == (["RR"], "")
     assert cycle.chapter is not None
-    assert cycle.chapter.learner.experiment.task.meanings == {"sport": ("goals and teams", "the score", "a match")}
+    assert cycle.chapter.learner.experiment.task.descriptions == {"sport": ("goals and teams", "the score", "a match")}
     assert cycle.chapter.model.description_texts[-3:] == ["goals and teams", "the score", "a match"]
     with project.sessions.begin() as session:
         classes.describe(session, classes.find(session, "sport").number, "goals and teams", "the score\n\na match")

@@ -245,7 +245,7 @@ def test_a_description_that_comes_early_costs_no_reading_again(project: Project,
     already = len(passes)
     assert cycle.turn()
     assert cycle.chapter is not None
-    assert cycle.chapter.learner.experiment.task.meanings == {"food": ("soup and bread",)}
+    assert cycle.chapter.learner.experiment.task.descriptions == {"food": ("soup and bread",)}
     assert sum(passes[already:]) <= 2 + 6 + 12, (
         "more than the description twice, to validate, and to show labelled texts"
     )

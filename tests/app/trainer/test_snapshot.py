@@ -174,15 +174,15 @@ def test_what_is_written_down_of_classes_is_read_with_them(project: Project) -> 
         classes.describe(session, sport, "  goals and teams ", "\n".join(f"game {n}" for n in range(7)))
         classes.describe(session, food, "  ", "")
     with project.reads() as session:
-        meant = snapshot(session).meant
-    assert meant == {"sport": ("goals and teams", *(f"game {n}" for n in range(5)))}
+        descriptions = snapshot(session).descriptions_by_name
+    assert descriptions == {"sport": ("goals and teams", *(f"game {n}" for n in range(5)))}
     with project.sessions.begin() as session:
         classes.archive(session, sport, "kept")  # its labels are learnt, and so is this
         classes.add(session, [f"class {n}" for n in range(150)])
     with project.reads() as session:
-        meant = snapshot(session).meant
-    assert meant == {"sport": ("goals and teams", "game 0")}, "fewer of each where classes are many"
+        descriptions = snapshot(session).descriptions_by_name
+    assert descriptions == {"sport": ("goals and teams", "game 0")}, "fewer of each where classes are many"
     with project.sessions.begin() as session:
         classes.archive(session, sport, "out")
     with project.reads() as session:
-        assert snapshot(session).meant == {}
+        assert snapshot(session).descriptions_by_name == {}

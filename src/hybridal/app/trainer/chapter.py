@@ -152,7 +152,8 @@ class Chapter:
     def has_same_classes(self, snapshot: Snapshot) -> bool:
         """Whether class names and descriptions are unchanged, or the model does not learn from them."""
         return not self.learner.experiment.rules.use_class_descriptions or (
-            self.class_names == {**snapshot.classes} and self.learner.experiment.task.meanings == snapshot.meant
+            self.class_names == {**snapshot.classes}
+            and self.learner.experiment.task.descriptions == snapshot.descriptions_by_name
         )
 
     def reuse_features(self, last: Chapter) -> None:

@@ -25,7 +25,7 @@ from hybridal.app.trainer.publish import (
 )
 from hybridal.app.trainer.snapshot import (
     Snapshot,
-    class_meanings,
+    class_descriptions,
     labelled_ids,
     loadable,
     missing_labels,
@@ -130,12 +130,12 @@ class Cycle:
     def _prepare(self) -> bool:
         if self.chapter is None:
             with self.project.reads() as session:
-                there, meanings = (*loadable(session), model_options(self.project)), class_meanings(session)
+                there, descriptions = (*loadable(session), model_options(self.project)), class_descriptions(session)
             if there != self._loaded_for:
                 self._loaded_for = there
                 self._load(self._snapshot())
                 return True
-            drawn = self.first.draw(meanings) if self.first is not None else []
+            drawn = self.first.draw(descriptions) if self.first is not None else []
             if drawn:
                 publish(self.project, 0, drawn, ())
         if self.first is None or self.first.is_ready(self._labelled):

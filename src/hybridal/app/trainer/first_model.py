@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Text
 from hybridal.app.trainer.chapter import Chapter
-from hybridal.app.trainer.snapshot import Meanings, Snapshot
+from hybridal.app.trainer.snapshot import Descriptions, Snapshot
 from hybridal.app.trainer.stored_predictions import Scored
 from hybridal.learners.probe_model import ProbeModel
 
@@ -37,7 +37,7 @@ class FirstModel:
         # The chapter's round measures its signals on the model's sample of the pool.
         sample = [task.train.ids[row] for row in model.sample]
         self._waiting = [*dict.fromkeys([*order, *sample])] if self.probe.max_labels else []
-        self._drawn: Meanings | None = None  # the class descriptions when the texts were last ordered
+        self._drawn: Descriptions | None = None  # the class descriptions when the texts were last ordered
 
     def serves(self, now: Snapshot) -> bool:
         """Whether there are so few labels that the model is a probe."""
@@ -57,18 +57,18 @@ class FirstModel:
             missing = self.probe.missing(some)
         self.probe.compute_features(missing[:TEXTS_PER_STEP])
 
-    def draw(self, meanings: Meanings) -> list[str]:
+    def draw(self, descriptions: Descriptions) -> list[str]:
         """Order the texts for labelling before there is a model, so that few of them show what there is.
 
         The order is computed once the features of all texts in `order` are known, and again when the descriptions of
         the classes change; otherwise the result is empty.
         """
-        if meanings == self._drawn or not self.probe.max_labels or self.probe.missing(self.order):
+        if descriptions == self._drawn or not self.probe.max_labels or self.probe.missing(self.order):
             return []
-        self._drawn = meanings
+        self._drawn = descriptions
         names = self.chapter.class_names
         return self.probe.first_order(
-            self.order, {names[number]: texts for number, texts in meanings.items() if number in names}
+            self.order, {names[number]: texts for number, texts in descriptions.items() if number in names}
         )
 
     def learn(self, now: Snapshot, n: int) -> tuple[list[str], Scored]:
@@ -84,7 +84,7 @@ class FirstModel:
         """
         self._prepare_enough([*now.pool, *now.validation])
         pool, validation = (_named(labels, now.classes) for labels in (now.pool, now.validation))
-        self.probe.fit(pool, validation, [*now.classes.values()], now.meant)
+        self.probe.fit(pool, validation, [*now.classes.values()], now.descriptions_by_name)
         ids = self.probe.ids
         return self.probe.query(n), Scored(ids, self.probe.predict_proba(ids), [*now.classes])
 

@@ -18,7 +18,7 @@ from hybridal.tasks import Split, Task
 # Examples that owners wrote down for classes; each costs as much as a label.
 MAX_EXAMPLES_PER_CLASS, MAX_EXAMPLES = 5, 300
 
-Meanings = Mapping[int, Sequence[str]]
+Descriptions = Mapping[int, Sequence[str]]
 """Descriptions and examples by class number."""
 
 
@@ -83,7 +83,7 @@ class Snapshot:
         validation: Class numbers of the validation texts, by text id.
         reserve: How many texts are set aside for validation, labelled or not, deleted or not.
         deleted: Ids of deleted texts.
-        meanings: Descriptions and examples of classes, by number.
+        descriptions: Descriptions and examples of classes, by number.
     """
 
     newest: int
@@ -93,12 +93,12 @@ class Snapshot:
     validation: Mapping[str, int]
     reserve: int
     deleted: frozenset[str] = frozenset()
-    meanings: Meanings = field(default_factory=dict)
+    descriptions: Descriptions = field(default_factory=dict)
 
     @property
-    def meant(self) -> dict[str, tuple[str, ...]]:
+    def descriptions_by_name(self) -> dict[str, tuple[str, ...]]:
         """Descriptions and examples of classes, by name."""
-        return {self.classes[number]: tuple(texts) for number, texts in self.meanings.items()}
+        return {self.classes[number]: tuple(texts) for number, texts in self.descriptions.items()}
 
     def labels(self, learnt: Mapping[str, int]) -> LabelCounts:
         """Count the labels, given those that the model has learnt."""
@@ -139,9 +139,9 @@ def snapshot(session: Session) -> Snapshot:
     deleted = frozenset(session.scalars(select(Text.id).where(Text.deleted.is_not(None))))
     every = session.scalar(select(func.count()).select_from(Text)) or 0
     reserve = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
-    meanings = {number: texts for number, texts in class_meanings(session).items() if number in classes}
+    descriptions = {number: texts for number, texts in class_descriptions(session).items() if number in classes}
     pool, validation = splits.values()
-    return Snapshot(newest, every - len(deleted), classes, pool, validation, reserve, deleted, meanings)
+    return Snapshot(newest, every - len(deleted), classes, pool, validation, reserve, deleted, descriptions)
 
 
 def labelled_ids(session: Session) -> list[str]:
@@ -149,7 +149,7 @@ def labelled_ids(session: Session) -> list[str]:
     return [*session.scalars(select(Text.id).join(Consensus, Consensus.text_row == Text.row).order_by(Text.row))]
 
 
-def class_meanings(session: Session) -> Meanings:
+def class_descriptions(session: Session) -> Descriptions:
     """Read the descriptions of the classes, and some of their examples."""
     there = current(session)
     each = min(MAX_EXAMPLES_PER_CLASS, MAX_EXAMPLES // max(1, len(there)))
@@ -170,4 +170,4 @@ def task_of(session: Session, name: str, now: Snapshot) -> Task:
         return Split(ids, bodies, np.full(len(ids), UNKNOWN, dtype=np.int64))
 
     task = Task(name, tuple(now.classes.values()), unlabelled("pool"), unlabelled("validation"), Split.empty())
-    return task.described(now.meant)
+    return task.with_descriptions(now.descriptions_by_name)

@@ -16,13 +16,13 @@ MAX_NAMED_CLASSES = 1000
 
 
 def class_descriptions(
-    classes: Sequence[str], meanings: Mapping[str, Sequence[str]], excluded: Set[str] = frozenset()
+    classes: Sequence[str], descriptions: Mapping[str, Sequence[str]], excluded: Set[str] = frozenset()
 ) -> tuple[list[str], Ints]:
     """Names and descriptions of classes as texts.
 
     Args:
         classes: Names of the classes.
-        meanings: Descriptions and examples, by class name.
+        descriptions: Descriptions and examples, by class name.
         excluded: Texts that must not be learnt, such as those of the validation split: people copy examples from them.
 
     Returns:
@@ -36,7 +36,7 @@ def class_descriptions(
     written = [
         (text, number)
         for number, name in enumerate(classes)
-        for text in meanings.get(name, ())
+        for text in descriptions.get(name, ())
         if text.strip() not in excluded
     ]
     of = np.array([*range(len(names)), *(number for _, number in written)], dtype=np.int64)

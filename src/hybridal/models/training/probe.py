@@ -52,14 +52,16 @@ class Prober:
     def __init__(self, seed: int) -> None:
         self._seed, self._chosen_on, self._penalty = seed, (0, b"", b""), PENALTY
 
-    def best(self, features: Floats, labels: Ints, classes: int, described: LabelledFeatures | None = None) -> Probe:
+    def best(
+        self, features: Floats, labels: Ints, classes: int, description_features: LabelledFeatures | None = None
+    ) -> Probe:
         """A probe with the penalty that gives held-out labels the highest probability."""
         known = last_growth(len(labels))
         chosen_on = classes, features[:known].tobytes(), labels[:known].tobytes()
         if chosen_on != self._chosen_on:
             self._penalty = best_penalty(features, labels, classes, self._seed)
             self._chosen_on = chosen_on
-        return fit_probe(features, labels, classes, self._penalty, described)
+        return fit_probe(features, labels, classes, self._penalty, description_features)
 
 
 def best_penalty(features: Floats, labels: Ints, classes: int, seed: int) -> float:
@@ -90,29 +92,33 @@ def last_growth(labels: int) -> int:
 
 @one_blas_thread()
 def fit_probe(
-    features: Floats, labels: Ints, classes: int, penalty: float = PENALTY, described: LabelledFeatures | None = None
+    features: Floats,
+    labels: Ints,
+    classes: int,
+    penalty: float = PENALTY,
+    description_features: LabelledFeatures | None = None,
 ) -> Probe:
     """Maximise the log-likelihood of these labels minus half the penalty times the squared weights.
 
-    A class without labels gets a small probability everywhere, from its prior. `described` are the features of class
-    descriptions, which count like labels.
+    A class without labels gets a small probability everywhere, from its prior. `description_features`, the features of
+    class descriptions, count like labels.
 
     >>> probe = fit_probe(np.array([[-1.0], [-2.0], [1.0]]), np.array([0, 0, 1]), classes=3, penalty=0.1)
     >>> probe.logits(np.array([[-1.5], [3.0]])).argmax(axis=1).tolist()
     [0, 1]
     """
-    return _Fit(*concatenate(features, labels, described), classes).probe(penalty)
+    return _Fit(*concatenate(features, labels, description_features), classes).probe(penalty)
 
 
-def concatenate(features: Floats, labels: Ints, described: LabelledFeatures | None) -> LabelledFeatures:
+def concatenate(features: Floats, labels: Ints, description_features: LabelledFeatures | None) -> LabelledFeatures:
     """Labelled features followed by those of the class descriptions.
 
     >>> concatenate(np.ones((1, 2)), np.array([1]), (np.zeros((2, 2)), np.array([0, 1])))[1].tolist()
     [1, 0, 1]
     """
-    if described is None:
+    if description_features is None:
         return features, labels
-    return np.concatenate([features, described[0]]), np.concatenate([labels, described[1]])
+    return np.concatenate([features, description_features[0]]), np.concatenate([labels, description_features[1]])
 
 
 @one_blas_thread()
@@ -123,7 +129,7 @@ def cross_fitted(
     rng: np.random.Generator,
     folds: int,
     penalties: Sequence[float],
-    described: LabelledFeatures | None = None,
+    description_features: LabelledFeatures | None = None,
 ) -> NDArray[np.float64]:
     """Logits of each example from probes that have not seen its label, (penalties, N, classes).
 
@@ -134,7 +140,7 @@ def cross_fitted(
     found = np.empty((len(penalties), len(labels), classes))
     for fold in np.array_split(rng.permutation(len(labels)), min(folds, len(labels))):
         rest = np.setdiff1d(np.arange(len(labels)), fold)
-        fit = _Fit(*concatenate(features[rest], labels[rest], described), classes)
+        fit = _Fit(*concatenate(features[rest], labels[rest], description_features), classes)
         # From the largest down; each fit starts at the previous solution.
         for number in np.argsort(penalties)[::-1]:
             found[number, fold] = fit.probe(penalties[number], ROUGH_FACTR).logits(features[fold])
