@@ -3,8 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+from numbers import Integral
+from typing import Any
 
 import numpy as np
+
+from hybridal.errors import UserError
+
+
+def check_seed(seed: Any, name: str) -> None:
+    """Refuse a seed that is not a whole number: 1 and 1.0 would draw differently.
+
+    Args:
+        seed: The seed, an int or a NumPy integer.
+        name: The argument that it was given as.
+
+    Raises:
+        UserError: It is of another type.
+
+    Example:
+        >>> check_seed(1.5, "seed")
+        Traceback (most recent call last):
+        hybridal.errors.UserError: `seed` must be a whole number, not 1.5; give one, such as 42.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, Integral):
+        raise UserError(f"`{name}` must be a whole number, not {seed!r:.40}; give one, such as 42.", field=name)
 
 
 def key(seed: int, purpose: str, round: int = 0) -> int:

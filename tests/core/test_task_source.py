@@ -46,5 +46,14 @@ def test_a_value_of_the_wrong_kind_is_refused_by_name(name: str, value: Any) -> 
 
 
 def test_a_name_that_it_does_not_have_is_refused() -> None:
-    with pytest.raises(TypeError, match="txet"):
+    with pytest.raises(UserError, match=r"^`txet` is not an option of a task; did you mean 'text'\?$") as told:
         source_of("mail.csv", txet="body")
+    assert told.value.field == "txet"
+
+
+@pytest.mark.parametrize("name", ["task", "validation", "test", "label", "labels", "backbone"])
+def test_a_nul_character_is_refused_by_name(name: str) -> None:
+    given: dict[str, Any] = {"task": "mail.csv", name: "a\0b.csv"}
+    with pytest.raises(UserError, match=rf"^The setting '{name}' contains a NUL character; remove it\.$") as told:
+        Settings(**given)
+    assert told.value.field == name

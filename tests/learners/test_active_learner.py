@@ -719,6 +719,13 @@ def test_signals_are_a_list() -> None:
         learner_of(signals="loss")
 
 
+def test_a_path_with_a_nul_character_is_refused() -> None:
+    learner = learner_of()
+    for write in (learner.save, learner.report, ActiveLearner.load):
+        with pytest.raises(UserError, match=r"^The path 'a\\x00b' contains a NUL character; name another\.$"):
+            write("a\0b")
+
+
 def test_a_report_is_a_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is a folder; name a file in it, such as '.*report\.html'"):
         learner_of().report(tmp_path)

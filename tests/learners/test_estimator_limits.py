@@ -53,6 +53,11 @@ def test_abilities() -> None:
         learner_of(SGDClassifier(loss="hinge"))
 
 
+def test_a_seed_that_is_not_a_whole_number() -> None:
+    with pytest.raises(UserError, match=r"^`seed` must be a whole number, not 1\.5; give one, such as 42\.$"):
+        learner_of(GaussianNB(), seed=1.5)
+
+
 def test_an_acquisition_that_samples_by_dropout() -> None:
     with pytest.raises(UserError, match=r"This acquisition samples by dropout, .*; use entropy or margin"):
         learner_of(GaussianNB(), acquisition="bald:3")

@@ -210,3 +210,16 @@ def test_classes_that_are_not_those_of_the_weights_are_refused(
     (damaged / "hybridal.json").write_text(json.dumps({**about, "classes": change(about["classes"])}))
     with pytest.raises(UserError, match=r"hybridal\.json is damaged: its classes are not the `id2label` of config"):
         TextClassifier.load(damaged, "cpu")
+
+
+def test_a_path_with_a_nul_character_is_refused(folder: Path) -> None:
+    model = TextClassifier.load(folder, "cpu")
+    for act in (model.save, model.save_onnx, TextClassifier.load):
+        with pytest.raises(UserError, match=r"^The path 'a\\x00b' contains a NUL character; name another\.$"):
+            act("a\0b")
+
+
+def test_a_seed_that_is_not_a_whole_number_is_refused_by_its_own_name() -> None:
+    with pytest.raises(UserError, match=r"^`seed` must be a whole number, not 1\.5; ") as told:
+        TextClassifier("tiny", seed=1.5, device="cpu").fit(TASK.train.texts, TASK.train.labels)  # type: ignore[arg-type]
+    assert told.value.field == "seed"

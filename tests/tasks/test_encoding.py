@@ -54,6 +54,17 @@ def test_utf16_that_breaks_off_is_told(write: Write) -> None:
         read(write("mail.csv", "text\n".encode("utf-16") + b"\x00\xd8\x00"))
 
 
+@pytest.mark.parametrize("encoding", ["utf-32", "utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be"])
+def test_utf32_and_utf16_without_a_mark_are_refused_by_name(write: Write, encoding: str) -> None:
+    with pytest.raises(UserError, match=r"mail\.csv: .* UTF-32, or UTF-16 without a byte order mark; save it as UTF-8"):
+        read(write("mail.csv", "text,label\n".encode(encoding)))
+
+
+def test_utf32_with_the_big_endian_mark_is_refused(write: Write) -> None:
+    with pytest.raises(UserError, match="UTF-32"):
+        read(write("mail.csv", b"\x00\x00\xfe\xff" + "text\n".encode("utf-32-be")))
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(exclude_categories=["Cs"])), at_once=st.integers(1, 5))
 def test_utf8_is_always_utf8(write: Write, text: str, at_once: int) -> None:

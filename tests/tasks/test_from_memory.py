@@ -146,6 +146,20 @@ def test_the_classes_of_a_set_have_one_order() -> None:
         ({"texts": ["a", "b"], "classes": ["x", None]}, "a class name is empty"),
         ({"texts": ["a", "b\ud800"], "classes": ["x", "y"]}, r"text 1 holds U\+D800, half a character"),
         ({"texts": ["a", "b"], "classes": ["x", "y"], "ids": ["1", "\udfff"]}, r"id 1 holds U\+DFFF"),
+        ({"texts": ["a", "b"], "labels": [1.0, float("inf")]}, "labels: number 1 is inf, not a finite number; correct"),
+        ({"texts": ["a", "b"], "labels": np.array([-np.inf, 1])}, "labels: number 0 is -inf, not a finite number"),
+        ({"texts": ["a", "b"], "labels": [np.float32("inf"), 1]}, "labels: number 0 is .*, not a finite number"),
+        ({"texts": ["a", "b"], "classes": [1.0, float("inf")]}, "`classes`: number 1 is inf, not a finite number"),
+        ({"texts": ["a", "b"], "classes": {1.0, float("inf")}}, "`classes`: number 1 is inf, not a finite number"),
+        ({"texts": ["a", "b"], "labels": [b"spam", b"ham"]}, r"labels: number 0 is b'spam'; decode bytes to text"),
+        ({"texts": ["a", "b"], "labels": np.array([b"spam", b"ham"])}, r"labels: number 0 is b'spam'; decode bytes"),
+        ({"texts": [b"a", b"b"], "labels": ["x", "y"]}, r"^texts: number 0 is b'a'; decode bytes to text"),
+        ({"texts": ["a", "b"], "classes": ["x", "y"], "ids": [b"1", b"2"]}, r"ids: number 0 is b'1'; decode bytes"),
+        (
+            {"texts": ["a", "b"], "labels": ["x" * 1001, "y"]},
+            r"texts: a label has 1,001 characters \('xxxx.*x…'\); at m",
+        ),
+        ({"texts": ["a", "b"], "classes": ["x" * 1001, "y"]}, "`classes`: a name has 1,001 characters"),
     ],
 )
 def test_what_is_wrong_is_said(bad: dict[str, Any], sentence: str) -> None:
@@ -291,6 +305,23 @@ def test_labels_that_measure_something_are_refused() -> None:
     assert len(from_texts(texts, half_stars).classes) == 10
     numbered = from_texts(texts, [float(row) for row in range(100)], **NOTHING_HELD)
     assert len(numbered.classes) == 100  # names, such as those of topics
+
+
+@pytest.mark.parametrize("seed", [1.5, "42", None, True])
+def test_a_split_seed_that_is_not_a_whole_number_is_refused(seed: Any) -> None:
+    with pytest.raises(UserError, match=rf"^`split_seed` must be a whole number, not {seed!r}; .*\.$") as told:
+        from_texts(["a", "b"] * 40, ["x", "y"] * 40, split_seed=seed)
+    assert told.value.field == "split_seed"
+
+
+def test_a_split_seed_of_numpy_draws_as_an_int() -> None:
+    seeds: list[Any] = [3, np.int64(3)]
+    same = [from_texts(["a", "b"] * 40, ["x", "y"] * 40, split_seed=seed) for seed in seeds]
+    assert same[0].fingerprint == same[1].fingerprint
+
+
+def test_a_name_of_a_thousand_characters_is_a_class() -> None:
+    assert from_texts(["a", "b"], ["x" * 1000, "y"], **NOTHING_HELD).classes == ("x" * 1000, "y")
 
 
 def test_texts_without_an_order_are_refused() -> None:

@@ -177,6 +177,12 @@ def test_hostile_texts_survive(write: Write) -> None:
             "mail.json, line 1, column 'text': {'0': 'a', '1': 'b'} is not a text; write a row for each text",
         ),
         ("mail.jsonl", lines({"text": "a", "label": ["b"], "id": 1}), "line 1, column 'label': ['b']; several labels"),
+        (
+            "mail.jsonl",
+            '{"text": "a", "label": -Infinity, "id": 1}',
+            "line 1, column 'label': -inf is not a name; write a",
+        ),
+        ("mail.jsonl", '{"text": "a", "label": "x", "id": 1e999}', "line 1, column 'id': inf is not a name; write a"),
         ("mail.jsonl", lines({"text": "a", "label": "x", "id": ["b"]}), "line 1, column 'id': ['b'] is not a name"),
         ("mail.jsonl", lines({"text": ["a", "b"], "label": "x", "id": 1}), "is not a text; pairs of texts are not"),
         (

@@ -8,6 +8,7 @@ from typing import Any
 
 from hybridal.core.checked import type_errors
 from hybridal.errors import UserError
+from hybridal.registry import hint_or_list
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ class TaskSource:
     def __post_init__(self) -> None:
         for name, wrong in type_errors(self):
             raise UserError(f"The setting '{name}' {wrong}.", field=name)
+        for name, value in vars(self).items():
+            if isinstance(value, str) and "\0" in value:  # no path can have one, and no name needs one
+                raise UserError(f"The setting '{name}' contains a NUL character; remove it.", field=name)
 
     @property
     def source(self) -> TaskSource:
@@ -54,7 +58,11 @@ class TaskSource:
 
 
 def source_of(name_or_path: str | Path, **options: Any) -> TaskSource:
-    """The source that a program names, in which paths may be `Path`s and classes any sequence, of numbers too."""
+    """Make a source from arguments: paths may be `Path`s, and classes any sequence, also of numbers."""
+    known = [field.name for field in fields(TaskSource) if field.name != "task"]
+    for name in options:
+        if name not in known:
+            raise UserError(f"`{name}` is not an option of a task; {hint_or_list(name, known)}", field=name)
     plain: dict[str, Any] = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     if plain.get("classes") is not None and not isinstance(plain["classes"], str):
         asked = plain["classes"]

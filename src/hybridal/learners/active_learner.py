@@ -27,7 +27,7 @@ from hybridal.runs.record import RunFolder, describe_run
 from hybridal.runs.settings import USE_ALL_VALIDATION, Settings, default_acquisition
 from hybridal.schedules import Schedule, make_schedule, spec_of
 from hybridal.signals import SIGNALS, Signal
-from hybridal.system.files import write_whole
+from hybridal.system.files import usable_path, write_whole
 from hybridal.tasks import Task, load_task
 from hybridal.tasks.file_formats import read_csv
 from hybridal.trackers import TRACKERS, Tracker, Tracking
@@ -259,10 +259,11 @@ class ActiveLearner(Learner):
         """
         from hybridal.reports.run_report import write_run
 
-        if Path(path).is_dir():
-            raise UserError(f"{path} is a folder; name a file in it, such as '{Path(path) / 'report.html'}'.")
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        return write_run(self.history, self.schedule, self._about(), Path(path), self._left)
+        path = usable_path(path)
+        if path.is_dir():
+            raise UserError(f"{path} is a folder; name a file in it, such as '{path / 'report.html'}'.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return write_run(self.history, self.schedule, self._about(), path, self._left)
 
     def push_labels_to_hub(self, repo: str, private: bool = True, token: str | None = None) -> str:
         """Upload the labelled texts to the Hugging Face hub, as a dataset with a card.
@@ -297,8 +298,7 @@ class ActiveLearner(Learner):
         Raises:
             UserError: If the folder belongs to another run, or cannot be written.
         """
-        path = Path(path)
-        folder = RunFolder(path)
+        folder = RunFolder(path := usable_path(path))
         if not (path / "run.json").exists():
             if (path / "labels.csv").exists():
                 raise UserError(
@@ -343,7 +343,7 @@ class ActiveLearner(Learner):
             UserError: If no `ActiveLearner` saved the folder, or an unpublished version wrote it.
             RunError: If a file is damaged.
         """
-        folder = RunFolder.open(Path(path))
+        folder = RunFolder.open(usable_path(path))
         if "key" not in folder.about():
             raise UserError(f"{path} was not saved by an ActiveLearner; go on with `hybridal resume {path}`.")
         settings = folder.settings()

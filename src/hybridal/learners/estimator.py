@@ -31,6 +31,7 @@ from hybridal.learners.learner import Learner
 from hybridal.loop.loop import Experiment
 from hybridal.measures.calibration import softmax
 from hybridal.models.model_protocol import Fit
+from hybridal.randomness import check_seed
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks import Split, Task
@@ -91,6 +92,7 @@ class EstimatorLearner(Learner):
         observer: Observer | None = None,
         **overrides: Any,
     ) -> None:
+        check_seed(seed, "seed")
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
         check_abilities(estimator, schedule)
         rules, X, X_validation = protocol("paper", overrides), _table(X, "X"), _table(X_validation, "X_validation")

@@ -20,9 +20,10 @@ from hybridal.core.rules import protocol as rules_of
 from hybridal.errors import UserError, reason
 from hybridal.measures.calibration import softmax
 from hybridal.models.token_arrays import CHUNK, Tokens
+from hybridal.randomness import check_seed
 from hybridal.runs.export import model_folder, write_model
 from hybridal.system.background_imports import import_in_thread
-from hybridal.system.files import read_object
+from hybridal.system.files import read_object, usable_path
 from hybridal.system.scratch import scratch
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several
 from hybridal.tasks.store import TYPES
@@ -95,6 +96,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise UserError(f"fit takes texts and labels and no `{next(iter(others))}`: all texts count alike.")
         from hybridal.learners.active_learner import ActiveLearner
 
+        check_seed(self.seed, "seed")
         texts, labels, rules = _column(X, "X"), _column(y, "y"), rules_of(self.protocol, self.overrides or {})
         held = None if rules.validation == "fixed" else rules.validation_rows(len(texts))
         task = Task.from_texts(texts, labels, validation_size=held, test_size=0, split_seed=self.seed)
@@ -140,7 +142,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from hybridal.models.classifier import Classifier
         from hybridal.models.device import choose_device
 
-        folder = model_folder(Path(folder))
+        folder = model_folder(usable_path(folder))
         about = read_about(folder)
         backbone, names = Backbone(folder.name, folder), tuple(about["classes"])
         encoder, kind = backbone.encoder(about["max_length"]), TYPES[about.get("labels", "str")]
@@ -232,9 +234,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             UserError: If the folder holds other files, or cannot be written.
         """
-        with _writing(folder):
-            self._known.write(Path(folder))
-        return Path(folder)
+        with _writing(folder := usable_path(folder)):
+            self._known.write(folder)
+        return folder
 
     def push_to_hub(self, repo: str, private: bool = True, token: str | None = None) -> str:
         """Upload the model to the Hugging Face hub, with a card that lists the metrics.
@@ -267,8 +269,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             UserError: If the folder cannot be written, or the ONNX packages are not installed.
         """
         known = self._known
-        with _writing(folder):
-            found: Path = known.classifier.save_onnx(known.encoder, Path(folder), known.temperature)
+        with _writing(folder := usable_path(folder)):
+            found: Path = known.classifier.save_onnx(known.encoder, folder, known.temperature)
         return found
 
     @property
@@ -305,7 +307,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 @contextmanager
-def _writing(folder: str | Path) -> Iterator[None]:
+def _writing(folder: Path) -> Iterator[None]:
     from safetensors import SafetensorError
 
     try:

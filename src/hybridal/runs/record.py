@@ -16,6 +16,7 @@ from hybridal.errors import RunError, UserError
 from hybridal.runs.about_file import read_about, write_about
 from hybridal.runs.journal import Journal
 from hybridal.runs.settings import Settings
+from hybridal.system.files import usable_path
 from hybridal.system.lock import locked
 from hybridal.tasks.store import load_saved, save_task
 from hybridal.tasks.task import Task
@@ -30,7 +31,7 @@ class RunFolder:
     """
 
     def __init__(self, path: Path, task: Task | None = None, backbone: Backbone | None = None) -> None:
-        self.path = path
+        self.path = path = usable_path(path)
         self.rounds = Journal(path / "rounds.jsonl")
         self.checkpoint = path / "checkpoint"
         self.model = path / "model"

@@ -23,6 +23,18 @@ def strict_json(data: Any, indent: int | None = None) -> str:
     return json.dumps(data, allow_nan=False, ensure_ascii=False, indent=indent)
 
 
+def usable_path(path: str | Path) -> Path:
+    r"""Return a path, and refuse a NUL character, with which the operating system raises a plain `ValueError`.
+
+    >>> usable_path("a\0b")
+    Traceback (most recent call last):
+    hybridal.errors.UserError: The path 'a\x00b' contains a NUL character; name another.
+    """
+    if "\0" in str(path):
+        raise UserError(f"The path '{path}' contains a NUL character; name another.")
+    return Path(path)
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """Read a JSON file that contains an object.
 

@@ -37,7 +37,10 @@ def opened(path: Path, newline: str) -> Iterator[TextIO]:
 def encoding_of(path: Path) -> str:
     """Return the encoding; this reads the whole file, because a single byte near its end may decide."""
     with path.open("rb") as file:
-        if mark := _MARKS.get(file.read(2)):
+        first = file.read(4)
+        if first.count(0) > 1:
+            raise UserError(f"{path}: the file is UTF-32, or UTF-16 without a byte order mark; save it as UTF-8.")
+        if mark := _MARKS.get(first[:2]):
             return mark
         file.seek(0)
         decoder = codecs.getincrementaldecoder("utf-8")()

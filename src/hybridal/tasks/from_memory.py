@@ -13,9 +13,9 @@ from hybridal.errors import UserError
 from hybridal.tasks.class_names import note_lookalikes, refuse_measurements, sort_names
 from hybridal.tasks.columns import check_different
 from hybridal.tasks.read import visible
-from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several
+from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several, unusable
 from hybridal.tasks.splits import hold_out
-from hybridal.tasks.task import Split, Task, check_classes, is_missing, label_text, to_python_scalar
+from hybridal.tasks.task import Split, Task, check_classes, check_name_lengths, is_missing, label_text, to_python_scalar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,6 +141,7 @@ def split_of(
         raise UserError(f"{name}: there are no texts; give some.")
     _check_texts(texts, ids, name)
     found = [None if is_missing(label) or not label_text(label).strip() else label_text(label) for label in labels]
+    check_name_lengths(f"{name}: a label", filter(None, found))
     named = classes is not None
     if not named:
         # Compare names: the values True and 1 are equal.
@@ -170,7 +171,7 @@ def split_of(
 
 
 def as_list(values: Any, what: str, one: str = "") -> list[Any]:
-    """Convert a column to a list; refuse strings, mappings, and items that hold several values.
+    """Convert a column to a list; refuse strings, mappings, and items that are not one value.
 
     Args:
         values: A list, a column or a one-dimensional array.
@@ -183,12 +184,14 @@ def as_list(values: Any, what: str, one: str = "") -> list[Any]:
     for row, value in enumerate(listed):
         if is_several(value) and (one or not isinstance(value, tuple)):
             raise UserError(f"{what}: number {row} is {value!r:.40}; {one or 'each must be one value.'}")
+        if wrong := unusable(value):
+            raise UserError(f"{what}: number {row} is {value!r:.40}{wrong}.")
     return listed
 
 
 def class_list(classes: Any) -> list[Any]:
     """Return the classes in their order; a set is sorted."""
-    return _sorted(classes) if isinstance(classes, set | frozenset) else as_list(classes, "`classes`")
+    return as_list(_sorted(classes) if isinstance(classes, set | frozenset) else classes, "`classes`")
 
 
 def _check_texts(texts: Sequence[Any], ids: Sequence[Any], name: str) -> None:

@@ -278,7 +278,7 @@ def _name(table: FileTable, column: str, row: int, value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    if isinstance(value, list | dict | bytes):
+    if isinstance(value, list | dict | bytes) or (isinstance(value, float) and math.isinf(value)):
         raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40} is not a name; write a string or a number.")
     return str(value)
 

@@ -1,7 +1,8 @@
-"""Refuse what tasks do not support yet: several labels per text, and pairs of texts."""
+"""Refuse values that are not one text, one label or one id: collections, bytes, infinite numbers."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,3 +20,15 @@ def is_several(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, list | tuple | set | frozenset | dict)
+
+
+def unusable(value: Any) -> str:
+    """Return what is wrong with a value that cannot be a text, a label or an id, or "".
+
+    >>> unusable(b"spam"), unusable(float("inf")), unusable("spam")
+    ('; decode bytes to text', ', not a finite number; correct it', '')
+    """
+    if isinstance(value, bytes):
+        return "; decode bytes to text"
+    infinite = isinstance(value, float | np.floating) and math.isinf(value)
+    return ", not a finite number; correct it" if infinite else ""

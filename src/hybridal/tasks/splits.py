@@ -9,7 +9,7 @@ import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
-from hybridal.randomness import stream
+from hybridal.randomness import check_seed, stream
 from hybridal.tasks.task import Split
 
 
@@ -155,6 +155,7 @@ def hold_out(
     >>> [len(part) for part in parts]
     [90, 10, 100]
     """
+    check_seed(seed, "split_seed")
     for part, size in sizes.items():
         if part in splits and size is not None:
             where = (given or {}).get(part, "a split")

@@ -17,6 +17,8 @@ from hybridal.errors import UserError
 
 # Hash strings in chunks: a call per string is slower than its hash, and one chunk would copy all texts.
 STRINGS_PER_HASH = 4096
+# Class names stand in messages, tables and reports; longer ones are texts.
+MAX_NAME_LENGTH = 1000
 
 
 @dataclass(frozen=True)
@@ -473,13 +475,29 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(value != value)
 
 
+def check_name_lengths(what: str, names: Iterable[str]) -> None:
+    """Refuse class names of more than `MAX_NAME_LENGTH` characters: they are texts from the wrong column.
+
+    >>> check_name_lengths("mail.csv: a label", ["ham", "x" * 2000])
+    Traceback (most recent call last):
+    hybridal.errors.UserError: mail.csv: a label has 2,000 characters ('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'); ...
+    """
+    for name in names:
+        if len(name) > MAX_NAME_LENGTH:
+            raise UserError(
+                f"{what} has {len(name):,} characters ('{name:.40}…'); at most {MAX_NAME_LENGTH:,} name a class: "
+                "shorten it, or name the column of labels."
+            )
+
+
 def check_classes(classes: Sequence[str]) -> None:
-    """Require at least two distinct, non-empty class names.
+    """Require at least two distinct, non-empty class names of at most `MAX_NAME_LENGTH` characters.
 
     >>> check_classes(["spam", "ham"])
     """
     if isinstance(classes, str):
         raise UserError(f"`classes`: '{classes:.40}' is one text; give a list of names.", field="classes")
+    check_name_lengths("`classes`: a name", classes)
     if len(set(classes)) < len(classes):
         twice = next(name for name in classes if list(classes).count(name) > 1)
         raise UserError(f"`classes`: '{twice}' is named twice; name each class once.", field="classes")

@@ -9,6 +9,7 @@ from typing import Any
 
 from hybridal.core.task_source import TaskSource, source_of
 from hybridal.errors import UserError
+from hybridal.randomness import check_seed
 from hybridal.tasks.benchmarks import BENCHMARKS
 from hybridal.tasks.from_files import load_files
 from hybridal.tasks.hub_datasets import load_hub
@@ -58,6 +59,7 @@ def load_task(
         >>> load_task(path, label="kind", classes=["spam", "ham"], max_words=1).classes
         ('spam', 'ham')
     """
+    check_seed(split_seed, "split_seed")
     source = source_of(name_or_path, **options)
     name, most = same_name(source.task), source.max_words
     is_file = _looks_like_path(name_or_path)

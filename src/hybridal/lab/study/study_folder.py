@@ -19,7 +19,7 @@ from hybridal.runs.journal import Journal
 from hybridal.runs.record import recorded_rounds
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
-from hybridal.system.files import strict_json, write_whole
+from hybridal.system.files import strict_json, usable_path, write_whole
 from hybridal.system.lock import InUseError, locked
 from hybridal.tasks.store import load_saved, save_task
 from hybridal.tasks.task import Task
@@ -39,7 +39,7 @@ class StudyFolder:
     """
 
     def __init__(self, path: Path, study: Study, device: str | None = None) -> None:
-        self.path, self.study, self.device = path, study, device or study.device
+        self.path, self.study, self.device = usable_path(path), study, device or study.device
         self.cells = study.cells()
 
     @classmethod
