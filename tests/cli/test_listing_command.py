@@ -72,6 +72,28 @@ def test_runs_and_comparisons(unbroken: Path, compared: Path, tmp_path: Path) ->
     assert [line.split()[0] for line in table[1:]] == [row["run"] for row in rows]
 
 
+def test_a_damaged_folder_is_skipped_with_a_note(unbroken: Path, tmp_path: Path) -> None:
+    names = ("a-json", "b-version", "c-settings", "d-rounds", "e-run", "f-protocol", "g-schedules", "h-task")
+    folders = {name: copied(unbroken, tmp_path / name) for name in names}
+    about = json.loads((folders["e-run"] / "run.json").read_text())
+    (folders["a-json"] / "run.json").write_text("{")
+    (folders["b-version"] / "run.json").write_text(json.dumps({**about, "format": None}))
+    (folders["c-settings"] / "run.json").write_text(json.dumps({**about, "settings": {"task": 3}}))
+    (folders["d-rounds"] / "rounds.jsonl").write_text('{"round": 1}\n')
+    (folders["f-protocol"] / "run.json").write_text(json.dumps({**about, "protocol": {"rounds": "many"}}))
+    (folders["g-schedules"] / "run.json").write_text(json.dumps({**about, "schedules": ["retrian"]}))
+    (folders["h-task"] / "run.json").write_text(json.dumps({**about, "settings": {}}))
+
+    ended = hybridal("list", "--folder", tmp_path, "--json")
+    assert (ended.code, [row["run"] for row in json.loads(ended.stdout)]) == (0, [str(folders["e-run"])])
+    notes = ended.stderr.splitlines()
+    assert [note.partition(":")[0] for note in notes] == [
+        f"Skipped {folders[name]}" for name in names if name != "e-run"
+    ]
+    assert "run.json is damaged" in notes[0]
+    assert "unpublished version" in notes[1]
+
+
 def test_a_word_of_long_letters_is_counted_for_people(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", Settings("toy"), toy_task(), {})
     first, second, third = history_of("RFF", [None, 0.0, 0.0])

@@ -44,9 +44,10 @@ def call(*arguments: object) -> tuple[int, str]:
 
 
 def test_plan_says_what_a_study_takes() -> None:
-    code, said = call("plan", "main", "--json")
-    assert code == 0
-    found = json.loads(said)
+    printed = CliRunner().invoke(app, ["study", "plan", "main", "--json"])
+    assert printed.exit_code == 0
+    assert "Backbone 'bert' is not on this machine yet" in printed.stderr
+    found = json.loads(printed.stdout)
     assert (found["runs"], found["cells"], found["rounds"]) == (810, 90, 810 * 25)
     assert "810 runs in 90 cells" in call("plan", "main")[1]
 
@@ -57,6 +58,7 @@ def test_plan_says_what_a_study_takes() -> None:
     [
         ("nowhere.csv", "nowhere.csv: there is no such file"),
         ("trek", "There is no task 'trek'"),
+        ({"label": "topic"}, "The setting 'task' is missing; name a task or a file."),
         ({"task": "mail.csv", "label": "topic"}, "name yours with `text`, `label` and `id`."),
     ],
 )
@@ -197,6 +199,32 @@ def test_any_factor_of_a_study_is_replaced_by_an_option(file: Path, option: tupl
     code, said = call("plan", file, *option)
     assert code == 0, said
     assert runs in said
+
+
+@pytest.mark.parametrize("verb", ["plan", "run"])
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--backbones", "tiny,minillm"), "did you mean 'minilm'?"),
+        (("--backbones", "./nowhere"), "Backbone './nowhere' is not a folder"),
+        (("--set", "train_layers=99"), "`--set train_layers` is 99, but backbone 'tiny' has 2 layers"),
+    ],
+)
+def test_a_backbone_that_cannot_work_is_refused_before_the_first_cell(
+    file: Path, tmp_path: Path, verb: str, options: tuple[str, ...], says: str
+) -> None:
+    out = ("--out", tmp_path / "s") if verb == "run" else ()
+    code, told = call(verb, file, *options, *out)
+    assert code == 2
+    assert says in " ".join(told.split())
+    assert "Study 'mine'" not in told
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_backbone_is_checked_although_the_tasks_are_not_here() -> None:
+    code, told = call("plan", "main", "--tasks", "imdb", "--backbones", "minillm")
+    assert code == 2
+    assert "did you mean 'minilm'?" in " ".join(told.split())
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from hybridal.cli import options as o
-from hybridal.errors import UserError
+from hybridal.errors import UserError, one_line
 from hybridal.registry import Registry, hint_or_list
 
 
@@ -76,27 +76,35 @@ def _names(what: str) -> list[dict[str, str]]:
 
 
 def _runs(folder: Path, exact: bool) -> list[dict[str, str]]:
+    """Return a row for each run; a damaged folder is skipped with a note on standard error."""
+    rows = []
+    for path in sorted(folder.glob("*/run.json")):
+        try:
+            rows.append(_row(path.parent, exact))
+        except (UserError, OSError) as error:
+            typer.echo(f"Skipped {path.parent}: {one_line(str(error))}", err=True)
+    return rows
+
+
+def _row(folder: Path, exact: bool) -> dict[str, str]:
     from hybridal.lab.study.trie import histories
     from hybridal.measures.certainty import known_f1
     from hybridal.reports.round_history import plain_sequence
     from hybridal.runs.record import RunFolder
     from hybridal.schedules import make_schedule
 
-    rows = []
-    for path in sorted(folder.glob("*/run.json")):
-        run = RunFolder(path.parent)
-        about, settings, history = run.about(), run.settings(), run.history()
-        row = {"run": str(path.parent), "task": settings.task, "schedule": settings.schedule}
-        rounds, last = len(history), history[-1] if history else None
-        if "schedules" in about:
-            schedules = [make_schedule(spec) for spec in about["schedules"]]
-            found = histories({fact.update_sequence: fact for fact in history}, schedules, settings.rules.rounds)
-            row["schedule"] = ",".join(found)
-            rounds, last = min(map(len, found.values())), None
-        measured = last.validation or last.cross if last else None
-        row["rounds"] = f"{rounds}/{settings.rules.rounds}"
-        row["update_sequence"] = "" if last is None else last.update_sequence if exact else plain_sequence(history)
-        f1 = known_f1(measured) if measured else None
-        row["F1"] = "" if f1 is None else f"{f1.value:.3f}"
-        rows.append(row)
-    return rows
+    run = RunFolder(folder)
+    about, settings, history = run.about(), run.settings(), run.history()
+    row = {"run": str(folder), "task": settings.task, "schedule": settings.schedule}
+    rounds, last = len(history), history[-1] if history else None
+    if "schedules" in about:
+        schedules = [make_schedule(spec) for spec in about["schedules"]]
+        found = histories({fact.update_sequence: fact for fact in history}, schedules, settings.rules.rounds)
+        row["schedule"] = ",".join(found)
+        rounds, last = min(map(len, found.values())), None
+    measured = last.validation or last.cross if last else None
+    row["rounds"] = f"{rounds}/{settings.rules.rounds}"
+    row["update_sequence"] = "" if last is None else last.update_sequence if exact else plain_sequence(history)
+    f1 = known_f1(measured) if measured else None
+    row["F1"] = "" if f1 is None else f"{f1.value:.3f}"
+    return row

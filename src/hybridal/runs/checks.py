@@ -13,7 +13,7 @@ from hybridal.backbones.weights import check_weights
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
-from hybridal.runs.assemble import check_signals, find_task, watched
+from hybridal.runs.assemble import Notify, check_signals, find_task, watched
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
@@ -68,16 +68,16 @@ def check_start(
         check(replace(settings, schedule=spec), task)
     if settings.labels is not None:
         check_labels_file(Path(settings.labels), task.classes, {*task.train.ids, *task.validation.ids})
-    return Inputs(task, check_backbone(settings, task, observer, download))
+    return Inputs(task, check_backbone(settings, task, observer.message, download))
 
 
-def check_backbone(settings: Settings, task: Task, observer: Observer, download: bool) -> Backbone | None:
+def check_backbone(settings: Settings, task: Task, notify: Notify, download: bool) -> Backbone | None:
     """Check a backbone's files and return it; check only the limits of one that is not downloaded, and return None."""
     rules, name = settings.rules, settings.backbone
-    backbone = load_backbone(name, task, observer.message) if download else local_backbone(name, task)
+    backbone = load_backbone(name, task, notify) if download else local_backbone(name, task)
     if backbone is None:
         remote_limits(name).check(rules.max_length, rules.train_layers)
-        observer.message(
+        notify(
             f"Backbone '{name}' is not on this machine yet: the run downloads it first, and its files are not checked."
         )
         return None

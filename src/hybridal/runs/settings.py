@@ -81,6 +81,8 @@ class Settings(TaskSource):
                 raise UserError(f"'{name}' is a field of the protocol; write it under `overrides`.")
             if name not in known:
                 raise UserError(f"'{name}' is not a setting; {hint_or_list(str(name), sorted(known))}")
+        if "task" not in data:
+            raise UserError("The setting 'task' is missing; name a task or a file.", field="task")
         values = dict(data)
         for name in ("classes", "signals"):
             if isinstance(values.get(name), list):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,15 +10,19 @@ from typing import Any
 
 from hybridal.acquisition import ACQUISITIONS
 from hybridal.core.observer import Observer
+from hybridal.core.rules import Rules
 from hybridal.lab.study.engines import CellOutcome, Engine, Here
 from hybridal.lab.study.study import Study
 from hybridal.lab.study.study_folder import StudyFolder, task_key
 from hybridal.runs.assemble import Notify, find_task, silent, surroundings
-from hybridal.runs.checks import check
+from hybridal.runs.checks import check, check_backbone
 from hybridal.runs.environments import record_environment
+from hybridal.runs.settings import Settings
 from hybridal.signals import SIGNALS
-from hybridal.tasks import Task
+from hybridal.tasks import Split, Task
 from hybridal.tasks.task_loading import lies_here
+
+_NO_TEXTS = Task("", (), Split.empty(), Split.empty(), Split.empty())
 
 
 def begin_study(
@@ -47,8 +51,8 @@ def begin_study(
 def checked_tasks(study: Study, notify: Notify = silent, fetch: bool = True) -> dict[str, Task]:
     """Return the tasks of a study by key, after all checks that need no training.
 
-    With `fetch` False, benchmarks that would have to be downloaded are left out; of their cells only the names of
-    components are checked.
+    With `fetch` False, benchmarks that would have to be downloaded are left out; of their cells only backbones and the
+    names of components are checked. Backbones are then not downloaded either.
     """
     for spec in study.acquisition_spec:
         ACQUISITIONS.make(spec)
@@ -61,7 +65,19 @@ def checked_tasks(study: Study, notify: Notify = silent, fetch: bool = True) -> 
         for spec in cell.schedules:
             # The engine checks the device, which may be on another machine.
             check(replace(cell.settings, schedule=spec, device="cpu"), tasks[task_key(cell.settings)])
+    for settings, task in _one_per_backbone(study, tasks):
+        check_backbone(settings, task, notify, download=fetch)
     return tasks
+
+
+def _one_per_backbone(study: Study, tasks: Mapping[str, Task]) -> Iterable[tuple[Settings, Task]]:
+    """Return one task for each backbone and protocol; only `tiny` needs its texts."""
+    found: dict[tuple[str, Rules], tuple[Settings, Task]] = {}
+    for settings in (cell.settings for cell in study.cells()):
+        task = tasks.get(task_key(settings), _NO_TEXTS)
+        if task is not _NO_TEXTS or settings.backbone != "tiny":
+            found[settings.backbone, settings.rules] = settings, task
+    return found.values()
 
 
 def reopen_study(folder: StudyFolder, engine: Engine, notify: Notify = silent) -> None:
