@@ -113,8 +113,13 @@ def test_what_is_no_encoder_is_refused(tiny: Backbone, task: Task, tmp_path: Pat
 
 def test_a_head_of_other_classes_is_refused(classifier: Classifier, tmp_path: Path) -> None:
     classifier.save(tmp_path)
-    with pytest.raises(UserError, match=r"a text classifier of 3 classes: its `classifier\.bias` has another shape"):
+    hint = (
+        r"3 classes: its `classifier\.bias` has another shape; choose `pooling=mean`, which replaces its head, or an "
+    )
+    with pytest.raises(UserError, match=hint) as told:
         Classifier(Backbone("mine", tmp_path), ("a", "b", "c"), 0, CPU)
+    assert told.value.field == "protocol.pooling"
+    assert len(Classifier(Backbone("mine", tmp_path), ("a", "b", "c"), 0, CPU, pooling="mean").classes) == 3
 
 
 @pytest.mark.parametrize("pooling", ["first", "mean"])

@@ -154,7 +154,8 @@ def _load_foreign_classifier(backbone: Backbone, classes: Sequence[str]) -> Load
             raise wrong_shape(name)
         raise UserError(
             f"Backbone '{backbone.name}' cannot be loaded as a text classifier of {len(classes)} classes: its "
-            f"`{name}` has another shape; use an encoder without a head, or one with a head of as many classes."
+            f"`{name}` has another shape; choose `pooling=mean`, which replaces its head, or an encoder without one.",
+            field="protocol.pooling",
         )
     return model, list(loaded["missing_keys"])
 
