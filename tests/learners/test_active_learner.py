@@ -152,9 +152,16 @@ def test_a_learner_of_before_margins_goes_on_by_entropy(tmp_path: Path) -> None:
     assert (again.experiment.acquisition, again.experiment.rules.min_finetune_steps) == (Entropy(), 0)
 
 
-def test_a_rule_that_is_none_is_refused() -> None:
-    with pytest.raises(UserError, match="`learning_rat` is not a field of a protocol"):
-        learner_of(learning_rat=1.0)
+@pytest.mark.parametrize(
+    ("keyword", "meant"), [("learning_rat", "learning_rate"), ("backbon", "backbone"), ("sheduel", "schedule")]
+)
+def test_a_misspelt_keyword_is_met_with_the_right_one(keyword: str, meant: str) -> None:
+    told = (
+        rf"^`{keyword}` is neither an argument of ActiveLearner nor a field of its protocol; did you mean '{meant}'\?$"
+    )
+    with pytest.raises(UserError, match=told) as error:
+        ActiveLearner(TASK, "tiny", **{keyword: 1.0})  # type: ignore[arg-type]
+    assert error.value.field == keyword
 
 
 # --- validation texts ----------------------------------------------------------------------------------------------

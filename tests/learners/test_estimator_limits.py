@@ -58,6 +58,12 @@ def test_a_seed_that_is_not_a_whole_number() -> None:
         learner_of(GaussianNB(), seed=1.5)
 
 
+@pytest.mark.parametrize(("keyword", "meant"), [("aquisition", "acquisition"), ("bach", "batch")])
+def test_a_misspelt_keyword_is_met_with_the_right_one(keyword: str, meant: str) -> None:
+    with pytest.raises(UserError, match=rf"^`{keyword}` is neither an argument of Estim.* did you mean '{meant}'\?$"):
+        EstimatorLearner(GaussianNB(), X, X, Y, ["down", "up"], "retrain", **{keyword: 3})  # type: ignore[arg-type]
+
+
 def test_an_acquisition_that_samples_by_dropout() -> None:
     with pytest.raises(UserError, match=r"This acquisition samples by dropout, .*; use entropy or margin"):
         learner_of(GaussianNB(), acquisition="bald:3")

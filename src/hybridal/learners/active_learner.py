@@ -17,7 +17,7 @@ from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.core.rounds import Chosen, Round
 from hybridal.errors import RunError, UserError
-from hybridal.learners.learner import Learner, listed
+from hybridal.learners.learner import Learner, check_keywords, listed
 from hybridal.learners.text_classifier import Learnt, TextClassifier
 from hybridal.models.model_protocol import TimedCandidates
 from hybridal.runs import checkpoint
@@ -79,6 +79,7 @@ class ActiveLearner(Learner):
         tracker: Tracker | str | None = None,
         **overrides: Any,
     ) -> None:
+        check_keywords(ActiveLearner, overrides)
         self._tracker = TRACKERS.make(tracker) if isinstance(tracker, str) else tracker
         task = _task(task)
         if isinstance(signals, str):

@@ -27,7 +27,7 @@ from hybridal.learners.estimator_limits import (
     check_weights,
     no_dropout,
 )
-from hybridal.learners.learner import Learner
+from hybridal.learners.learner import Learner, check_keywords
 from hybridal.loop.loop import Experiment
 from hybridal.measures.calibration import softmax
 from hybridal.models.model_protocol import Fit
@@ -92,6 +92,7 @@ class EstimatorLearner(Learner):
         observer: Observer | None = None,
         **overrides: Any,
     ) -> None:
+        check_keywords(EstimatorLearner, overrides)
         check_seed(seed, "seed")
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
         check_abilities(estimator, schedule)

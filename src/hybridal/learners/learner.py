@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property
 from html import escape
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.core.rounds import Chosen, LabelChanges, Round
+from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.learners.batch import Batch, Query
 from hybridal.learners.round_history import History, curve, measured
@@ -23,6 +25,7 @@ from hybridal.loop.loop import Experiment, State
 from hybridal.measures.advice import Advice, advise
 from hybridal.measures.certainty import score_in_words
 from hybridal.models.model_protocol import TimedCandidates
+from hybridal.registry import hint_or_list
 from hybridal.reports.number_formats import counted
 from hybridal.schedules import Schedule, decide
 from hybridal.tasks.single import ONE_LABEL, is_several
@@ -336,6 +339,25 @@ class Learner:
                 f"'{id:.40}' is not the id of a text of task '{self.experiment.task.name}' to learn from; give ids as "
                 f"`query` does, such as '{self.experiment.task.train.ids[0]:.40}'."
             ) from None
+
+
+def check_keywords(learner: type[Learner], overrides: Mapping[str, Any]) -> None:
+    """Refuse keywords that are neither arguments of a learner nor fields of the protocol.
+
+    >>> from hybridal.learners.active_learner import ActiveLearner
+    >>> check_keywords(ActiveLearner, {"backbon": "tiny"})
+    Traceback (most recent call last):
+    hybridal.errors.UserError: `backbon` is neither an argument of ActiveLearner nor a field of its protocol; did ...
+    """
+    rules = [field.name for field in fields(Rules) if field.name != "name"]
+    arguments = [name for name in signature(learner).parameters if name != "overrides"]
+    for name in overrides:
+        if name not in rules:
+            raise UserError(
+                f"`{name}` is neither an argument of {learner.__name__} nor a field of its protocol; "
+                f"{hint_or_list(name, [*arguments, *sorted(rules)])}",
+                field=name,
+            )
 
 
 def _given(
