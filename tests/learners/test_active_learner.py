@@ -733,6 +733,28 @@ def test_a_path_with_a_nul_character_is_refused() -> None:
             write("a\0b")
 
 
+def test_numbers_of_numpy_are_saved(tmp_path: Path) -> None:
+    learner = learner_of(seed=np.int64(7), batch=np.int32(5), learning_rate=np.float32(0.5))
+    again = ActiveLearner.load(learner.save(tmp_path / "run"))
+    assert again.settings == learner.settings
+    assert type(again.settings.seed) is int
+
+
+def test_a_report_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file" / "report.html", tmp_path / "file" / "deeper" / "report.html"):
+        with pytest.raises(
+            UserError, match=r"^The report .*report\.html cannot be written \(.+\); choose another path\.$"
+        ):
+            learner_of().report(place)
+
+
+def test_a_finished_model_is_not_taken_for_a_learner(tmp_path: Path) -> None:
+    (tmp_path / "hybridal.json").touch()
+    with pytest.raises(UserError, match=r"is not a run folder: it is a finished model, for `TextClassifier\.load`\.$"):
+        ActiveLearner.load(tmp_path)
+
+
 def test_a_report_is_a_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is a folder; name a file in it, such as '.*report\.html'"):
         learner_of().report(tmp_path)

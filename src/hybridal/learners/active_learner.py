@@ -263,8 +263,11 @@ class ActiveLearner(Learner):
         path = usable_path(path)
         if path.is_dir():
             raise UserError(f"{path} is a folder; name a file in it, such as '{path / 'report.html'}'.")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return write_run(self.history, self.schedule, self._about(), path, self._left)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return write_run(self.history, self.schedule, self._about(), path, self._left)
+        except OSError as error:
+            raise UserError(f"The report {path} cannot be written ({error.strerror}); choose another path.") from error
 
     def push_labels_to_hub(self, repo: str, private: bool = True, token: str | None = None) -> str:
         """Upload the labelled texts to the Hugging Face hub, as a dataset with a card.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.backbones import Backbone
+from hybridal.backbones.exported import ABOUT
 from hybridal.core.rounds import Chosen, Round
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
@@ -96,8 +97,13 @@ class RunFolder:
             RunError: If `run.json` is damaged.
         """
         if not (path / "run.json").is_file():
-            study = (path / "study.json").is_file()
-            hint = "it is a study, for `hybridal study`" if study else "it has no run.json"
+            others = {
+                "study.json": "a study, for `hybridal study`",
+                ABOUT: "a finished model, for `TextClassifier.load`",
+            }
+            hint = next(
+                (f"it is {what}" for name, what in others.items() if (path / name).is_file()), "it has no run.json"
+            )
             raise UserError(f"{path} is not a run folder: {hint}.")
         folder = cls(path)
         folder.about()

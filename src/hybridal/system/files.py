@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from numbers import Number
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,12 +16,18 @@ from hybridal.errors import UserError, reason
 
 
 def strict_json(data: Any, indent: int | None = None) -> str:
-    """Return JSON without NaN and Infinity, which readers in all languages accept.
+    """Return JSON without NaN and Infinity, which readers in all languages accept; NumPy's numbers become plain ones.
 
     >>> strict_json({"a": [1, None]})
     '{"a": [1, null]}'
     """
-    return json.dumps(data, allow_nan=False, ensure_ascii=False, indent=indent)
+    return json.dumps(data, allow_nan=False, ensure_ascii=False, indent=indent, default=_plain_number)
+
+
+def _plain_number(value: Any) -> Any:
+    if isinstance(value, Number) and hasattr(value, "item"):  # without importing NumPy
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def usable_path(path: str | Path) -> Path:
