@@ -73,6 +73,7 @@ def test_the_sdist_holds_what_builds_the_wheel_and_no_tests(built: Path) -> None
     [
         (None, "transformers", "5.9.0", "5.10.0"),  # CVE-2026-9856
         (None, "torch", "2.5.1", "2.6.0"),  # CVE-2025-32434
+        (None, "pyarrow", "23.0.0", "23.0.1"),  # CVE-2026-25087
         ("app", "starlette", "1.3.0", "1.3.1"),
         ("app", "python-multipart", "0.0.30", "0.0.31"),  # CVE-2026-53540
     ],
