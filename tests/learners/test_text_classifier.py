@@ -223,3 +223,14 @@ def test_a_seed_that_is_not_a_whole_number_is_refused_by_its_own_name() -> None:
     with pytest.raises(UserError, match=r"^`seed` must be a whole number, not 1\.5; ") as told:
         TextClassifier("tiny", seed=1.5, device="cpu").fit(TASK.train.texts, TASK.train.labels)  # type: ignore[arg-type]
     assert told.value.field == "seed"
+
+
+def test_onnx_is_written_to_a_folder_that_is_not_there_yet(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def export(module: Any, tokenizer: Any, classes: Any, target: Path) -> Path:
+        (target / "model.onnx").touch()
+        return target / "model.onnx"
+
+    monkeypatch.setattr("hybridal.models.export.onnx_export.export_onnx", export)
+    assert TextClassifier.load(folder, "cpu").save_onnx(tmp_path / "new" / "onnx").is_file()

@@ -1,4 +1,4 @@
-"""Where a task comes from, as it is asked for: by name, or as a file with its columns."""
+"""Where the texts of a task come from: a name, or a file with its columns."""
 
 from __future__ import annotations
 
@@ -13,16 +13,28 @@ from hybridal.registry import hint_or_list
 
 @dataclass(frozen=True)
 class TaskSource:
-    """A task, asked for. These are also the settings of a run, its options, and the arguments of `load_task`.
+    """Where the texts of a task come from: the arguments of `load_task`, and the settings of a run and of a study.
 
-    `task` is a name or a path. `text`, `label` and `id` name the columns of a file. `validation` and `test` are files
-    of the same columns; or as many texts as `validation_size` and `test_size` say are drawn for them, a count, or a
-    share below 1. `classes` keeps these classes alone, and `max_words` leaves longer texts out. Of a file,
-    `drop_empty` leaves rows without a text out, which are refused otherwise, and `drop_duplicates` keeps the first of
-    equal texts.
+    Attributes:
+        task: A name that `hybridal list tasks` prints, or a path.
+        text: Column with the texts; None takes "text".
+        label: Column with the labels.
+        id: Column with the ids; None numbers the rows.
+        validation: File with the validation split, with the same columns.
+        test: File with the test split.
+        validation_size: How many validation texts are drawn: a count, or a share below 1; None takes the default.
+        test_size: How many test texts are drawn.
+        classes: Keep these classes only, in this order.
+        max_words: Skip longer texts.
+        drop_empty: Skip rows without a text, which are refused otherwise.
+        drop_duplicates: Keep only the first of identical texts.
 
-    >>> source_of("mail.csv", label="kind", classes=["ham", "spam"]).classes
-    ('ham', 'spam')
+    Raises:
+        UserError: If a value is of the wrong type.
+
+    Example:
+        >>> TaskSource("mail.csv", label="kind", classes=("ham", "spam")).options["label"]
+        'kind'
     """
 
     task: str
@@ -47,18 +59,22 @@ class TaskSource:
 
     @property
     def source(self) -> TaskSource:
-        """The source alone, of a run's settings too."""
+        """These fields only; the settings of a run have more."""
         return TaskSource(**{field.name: getattr(self, field.name) for field in fields(TaskSource)})
 
     @property
     def options(self) -> dict[str, Any]:
-        """All but the name, as `load_task` takes them; sizes are counts where they are whole."""
+        """All fields except `task`, as arguments of `load_task`; whole sizes are counts."""
         found = {field.name: getattr(self, field.name) for field in fields(TaskSource) if field.name != "task"}
         return found | {name: _size(found[name]) for name in ("validation_size", "test_size")}
 
 
 def source_of(name_or_path: str | Path, **options: Any) -> TaskSource:
-    """Make a source from arguments: paths may be `Path`s, and classes any sequence, also of numbers."""
+    """Make a source from arguments: paths may be `Path`s, and classes any sequence, also of numbers.
+
+    >>> source_of("mail.csv", classes=range(2)).classes
+    ('0', '1')
+    """
     known = [field.name for field in fields(TaskSource) if field.name != "task"]
     for name in options:
         if name not in known:
@@ -66,11 +82,11 @@ def source_of(name_or_path: str | Path, **options: Any) -> TaskSource:
     plain: dict[str, Any] = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     if plain.get("classes") is not None and not isinstance(plain["classes"], str):
         asked = plain["classes"]
-        in_order = sorted(asked) if isinstance(asked, set | frozenset) else asked  # a set has none
+        in_order = sorted(asked) if isinstance(asked, set | frozenset) else asked  # a set has no order
         plain["classes"] = tuple(map(str, in_order))
     return TaskSource(str(name_or_path), **plain)
 
 
 def _size(asked: float | None) -> int | float | None:
-    """A count where it is whole, else a share."""
+    """Return whole sizes as counts."""
     return int(asked) if asked is not None and asked >= 1 and float(asked).is_integer() else asked

@@ -18,7 +18,7 @@ from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.core.rounds import Chosen, Round
 from hybridal.errors import RunError, UserError
 from hybridal.learners.learner import Learner, check_keywords, listed
-from hybridal.learners.text_classifier import Learnt, TextClassifier
+from hybridal.learners.text_classifier import Learnt, TextClassifier, fitted
 from hybridal.models.model_protocol import TimedCandidates
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_experiment, build_model, check_signals, surroundings
@@ -126,7 +126,15 @@ class ActiveLearner(Learner):
 
     @property
     def validation_labels(self) -> dict[Any, Any]:
-        """Labels of validation texts, by id; with `labels`, these are all labels."""
+        """Labels of validation texts, by id; with `labels`, these are all labels.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> len(learner.validation_labels), len(learner.labels)
+            (40, 0)
+        """
         task, rows = self.experiment.task, labelled(self._labelled(), self._state.pool)["validation"]
         return {task.id(id): task.label(number) for id, number in zip(rows.ids, rows.labels, strict=True)}
 
@@ -160,6 +168,14 @@ class ActiveLearner(Learner):
 
         Raises:
             UserError: If an id is unknown.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> learner.withdraw(["validation-0"])
+            >>> len(learner.validation_labels)
+            39
         """
         given = listed(ids, "withdraw")
         super().withdraw(id for id in given if id not in self._validation_rows)
@@ -194,6 +210,14 @@ class ActiveLearner(Learner):
 
         Raises:
             UserError: If the model has not been trained yet.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids))
+            >>> learner.model.predict(["the team and the coach"]).shape
+            (1,)
         """
         if not self.history or self._state.weights is None:
             raise UserError("The model has not learnt anything yet; teach it first.")
@@ -213,7 +237,7 @@ class ActiveLearner(Learner):
         def write(target: Path) -> None:
             export_model(classifier, encoder, task, settings, fact, target)
 
-        return TextClassifier.of(
+        return fitted(
             Learnt(classifier, encoder, labels, fact.temperature or 1.0, write),
             **{name: getattr(settings, name) for name in ("backbone", "protocol", "overrides", "seed", "device")},
         )
@@ -229,6 +253,14 @@ class ActiveLearner(Learner):
 
         Raises:
             UserError: If the model has not been trained yet, or an item is not a text.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids))
+            >>> learner.predict_proba(["the team and the coach", "soup"]).sum(axis=1).round(4).tolist()
+            [1.0, 1.0]
         """
         return self._asked(self.transformer.classifier).predict_proba(texts)
 
@@ -243,6 +275,14 @@ class ActiveLearner(Learner):
 
         Raises:
             UserError: If the model has not been trained yet, or an item is not a text.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids))
+            >>> learner.predict(["the goal of the match"])[0] in task.classes
+            True
         """
         return self._asked(self.transformer.classifier).predict(texts)
 
@@ -257,6 +297,15 @@ class ActiveLearner(Learner):
 
         Raises:
             UserError: If the path is a folder.
+
+        Example:
+            >>> import tempfile
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids))
+            >>> learner.report(Path(tempfile.mkdtemp()) / "report.html").name
+            'report.html'
         """
         from hybridal.reports.run_report import write_run
 
@@ -282,6 +331,14 @@ class ActiveLearner(Learner):
 
         Raises:
             UserError: If there are no labels or no token, or the upload fails.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids))
+            >>> learner.push_labels_to_hub("you/labels")  # doctest: +SKIP
+            'https://huggingface.co/datasets/you/labels'
         """
         from hybridal.runs.hub_push import push_labels
 
@@ -301,6 +358,16 @@ class ActiveLearner(Learner):
 
         Raises:
             UserError: If the folder belongs to another run, or cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids))
+            >>> folder = learner.save(Path(tempfile.mkdtemp()) / "learner")
+            >>> sorted(path.name for path in folder.iterdir() if path.is_file())
+            ['labels.csv', 'rounds.jsonl', 'run.json', 'run.lock']
         """
         folder = RunFolder(path := usable_path(path))
         if not (path / "run.json").exists():
@@ -346,6 +413,16 @@ class ActiveLearner(Learner):
         Raises:
             UserError: If no `ActiveLearner` saved the folder, or an unpublished version wrote it.
             RunError: If a file is damaged.
+
+        Example:
+            >>> import tempfile
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids))
+            >>> folder = learner.save(Path(tempfile.mkdtemp()) / "learner")
+            >>> ActiveLearner.load(folder).labels == learner.labels
+            True
         """
         folder = RunFolder.open(usable_path(path))
         if "key" not in folder.about():

@@ -126,6 +126,14 @@ class EstimatorLearner(Learner):
 
         Raises:
             UserError: If the model has not been trained yet.
+
+        Example:
+            >>> from sklearn.naive_bayes import GaussianNB
+            >>> X = np.array([[0.0], [0.1], [0.9], [1.0]])
+            >>> learner = EstimatorLearner(GaussianNB(), X, X[:0], [], classes=["low", "high"], schedule="retrain")
+            >>> result = learner.teach({0: "low", 1: "low", 2: "high", 3: "high"})
+            >>> learner.predict_proba([[0.05]]).round(2).tolist()
+            [[1.0, 0.0]]
         """
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
@@ -142,6 +150,14 @@ class EstimatorLearner(Learner):
 
         Raises:
             UserError: If the model has not been trained yet.
+
+        Example:
+            >>> from sklearn.naive_bayes import GaussianNB
+            >>> X = np.array([[0.0], [0.1], [0.9], [1.0]])
+            >>> learner = EstimatorLearner(GaussianNB(), X, X[:0], [], classes=["low", "high"], schedule="retrain")
+            >>> result = learner.teach({0: "low", 1: "low", 2: "high", 3: "high"})
+            >>> learner.predict([[0.05], [0.8]]).tolist()
+            ['low', 'high']
         """
         task = self.experiment.task
         classes = np.asarray([task.label(number) for number in range(len(task.classes))])

@@ -45,7 +45,17 @@ class Learner:
 
     @property
     def history(self) -> History:
-        """Records of all rounds so far, with what was queried after each."""
+        """Records of all rounds so far, with what was queried after each.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids))
+            >>> learner.history.to_pandas()[["update", "labels"]].values.tolist()
+            [['retrain', 120]]
+        """
         chosen = self._acquired
         return History(fact.completed(chosen[fact.round]) if fact.round in chosen else fact for fact in self._learnt)
 
@@ -55,7 +65,23 @@ class Learner:
         return self._state
 
     def continue_from(self, state: State, history: Iterable[Round]) -> None:
-        """Replace state and rounds, for example by those of a saved learner."""
+        """Replace state and rounds, for example by those of a saved learner.
+
+        Args:
+            state: The state after the last of the rounds.
+            history: The records of the rounds.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> other = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = other.teach(task.answers(task.train.ids))
+            >>> learner.continue_from(other.state, other.history)
+            >>> len(learner.history), learner.labels == other.labels
+            (1, True)
+        """
         self._state, self._learnt, self._acquired = state, [*history], {}
         self.experiment.model.load(state.weights or self.experiment.model.pretrained)
 
@@ -66,7 +92,17 @@ class Learner:
 
     @property
     def labels(self) -> dict[Any, Any]:
-        """Labels to learn from, by id and in order; excluding validation labels."""
+        """Labels to learn from, by id and in order; excluding validation labels.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach({"train-7": "sport", "train-3": "food"}, update=False)
+            >>> learner.labels
+            {'train-7': 'sport', 'train-3': 'food'}
+        """
         pool, task = self._state.pool, self.experiment.task
         return {task.id(task.train.ids[row]): task.label(pool.labels[row]) for row in pool.order}
 
@@ -84,6 +120,15 @@ class Learner:
 
         Raises:
             UserError: If `n` is not a positive whole number.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> batch = learner.query(3)
+            >>> len(batch), batch == learner.query(3), learner.query(1000).note
+            (3, True, '1000 were requested, and no other texts are without a label')
         """
         task, texts, asked = self.experiment.task, self._texts, self._count(n)
         ids, candidates = self._choose(asked)
@@ -136,6 +181,17 @@ class Learner:
 
         Raises:
             UserError: If an id or a class is unknown, or ids and labels do not match.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach({"train-0": "sport", "train-1": "food"})
+            >>> result.labels, result.update
+            (2, 'retrain')
+            >>> learner.teach(["train-2", "train-3"], ["food", None], update=False)
+            TeachResult(1 label to learn from, 1 text skipped; the model is unchanged: update=False)
         """
         given, skipped = _given(texts, labels)
         return self._teach(given, update, skipped)
@@ -184,6 +240,16 @@ class Learner:
 
         Raises:
             UserError: If the annotator has no method `label`, or returns no mapping.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> from hybridal import Callback
+            >>> annotator = Callback(lambda texts: task.answers(texts))  # in place of a person or a program
+            >>> [fact.labels for fact in learner.run(annotator, rounds=2)]
+            [16, 32]
         """
         done: list[Round] = []
         while len(done) < rounds:
@@ -213,6 +279,14 @@ class Learner:
 
         Returns:
             The expected gain, and whether to stop.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> learner.advice().sentence
+            'There is neither validation nor a second model to compare with yet; keep labelling.'
         """
         return advise(self.history, len(self.experiment.task.classes), self._left)
 
@@ -229,6 +303,16 @@ class Learner:
 
         Raises:
             UserError: If an id is unknown.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach({"train-0": "sport", "train-1": "food"}, update=False)
+            >>> learner.withdraw(["train-0"])
+            >>> learner.labels
+            {'train-1': 'food'}
         """
         rows = np.array([self._row(id) for id in listed(ids, "withdraw")], dtype=np.int64)
         self._state = replace(self._state, pool=self._state.pool.withdraw(rows))
@@ -241,6 +325,15 @@ class Learner:
 
         Raises:
             UserError: If an id is unknown.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> learner.leave_out(task.train.ids[2:])
+            >>> sorted(learner.query(10).ids)
+            ['train-0', 'train-1']
         """
         rows = np.array([self._row(id) for id in listed(ids, "leave_out")], dtype=np.int64)
         self._state = replace(self._state, pool=self._state.pool.leave_out(rows))
@@ -253,6 +346,15 @@ class Learner:
 
         Raises:
             UserError: If there are no labels.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach({"train-0": "sport", "train-1": "food"}, update=False)
+            >>> learner.update()
+            Round(1, retrain, 2 labels, ...)
         """
         return self._learn(last=False)
 
@@ -264,6 +366,15 @@ class Learner:
 
         Raises:
             UserError: If there are no labels.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids))
+            >>> learner.finish().round
+            2
         """
         self._state = self.experiment.without_pending(self._state)
         return self._learn(last=True)

@@ -28,6 +28,14 @@ class History(list[Round]):
         """Return one row per round with update, labels, cost, metrics by split and changes of signals.
 
         Metrics for which a split has too few texts are NaN, such as the macro-F1 of ten texts.
+
+        Returns:
+            The DataFrame, indexed by round; empty without rounds.
+
+        Example:
+            >>> from hybridal.testing import fake_history
+            >>> History(fake_history((), seed=1, rounds=2)).to_pandas()["labels"].tolist()
+            [232, 264]
         """
         import pandas as pd
 

@@ -91,6 +91,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises:
             UserError: If an item is not a text, or a label is missing.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> model.classes
+            (0, 1)
         """
         if others:
             raise UserError(f"fit takes texts and labels and no `{next(iter(others))}`: all texts count alike.")
@@ -111,18 +118,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     @classmethod
-    def of(cls, learnt: Learnt, **arguments: Any) -> TextClassifier:
-        """Return a fitted classifier.
-
-        Args:
-            learnt: Its trained parts.
-            arguments: Those of the constructor, for fitting it again.
-        """
-        model = cls(**arguments)
-        model._learnt = learnt
-        return model
-
-    @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> TextClassifier:
         """Load a model that `save`, `hybridal export` or a run wrote.
 
@@ -137,6 +132,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises:
             UserError: If there is no model, or a file is damaged.
+
+        Example:
+            >>> import tempfile
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> folder = model.save(Path(tempfile.mkdtemp()) / "model")
+            >>> again = TextClassifier.load(folder, "cpu")
+            >>> np.allclose(again.predict_proba(rows.texts[:3]), model.predict_proba(rows.texts[:3]), atol=1e-5)
+            True
         """
         import_in_thread("torch", ())
         from hybridal.models.classifier import Classifier
@@ -167,7 +172,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             """Write the model from memory: its folder may be gone."""
             write_model(classifier, encoder, 1.0, about, text, target)
 
-        return cls.of(Learnt(classifier, encoder, classes, 1.0, write), device=device)
+        return fitted(Learnt(classifier, encoder, classes, 1.0, write), device=device)
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -190,6 +195,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises:
             UserError: If an item is not a text.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> model.predict_proba(["the team and the coach", "soup"]).sum(axis=1).round(4).tolist()
+            [1.0, 1.0]
         """
         from hybridal.models.training.forward_passes import predict
 
@@ -218,6 +230,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises:
             UserError: If an item is not a text.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> model.predict(rows.texts).shape, model.predict(["the goal of the match"])[0] in (0, 1)
+            ((120,), True)
         """
         found: NDArray[Any] = self.classes_[self.predict_proba(texts).argmax(axis=1)]
         return found
@@ -233,6 +252,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises:
             UserError: If the folder holds other files, or cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> folder = model.save(Path(tempfile.mkdtemp()) / "model")
+            >>> sorted(path.name for path in folder.glob("*.json"))
+            ['config.json', 'hybridal.json', 'tokenizer.json', 'tokenizer_config.json']
         """
         with _writing(folder := usable_path(folder)):
             self._known.write(folder)
@@ -251,6 +279,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises:
             UserError: If there is no token, or the upload fails.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> model.push_to_hub("you/model")  # doctest: +SKIP
+            'https://huggingface.co/you/model'
         """
         from hybridal.runs.hub_push import push_model
 
@@ -260,16 +295,25 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Save the model as `model.onnx`, with its tokenizer.
 
         Args:
-            folder: The folder.
+            folder: The folder, which is created if it does not exist.
 
         Returns:
             The file.
 
         Raises:
             UserError: If the folder cannot be written, or the ONNX packages are not installed.
+
+        Example:
+            >>> import tempfile
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> model.save_onnx(Path(tempfile.mkdtemp()) / "onnx").name  # doctest: +SKIP
+            'model.onnx'
         """
         known = self._known
         with _writing(folder := usable_path(folder)):
+            folder.mkdir(parents=True, exist_ok=True)
             found: Path = known.classifier.save_onnx(known.encoder, folder, known.temperature)
         return found
 
@@ -304,6 +348,25 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     (folder / name).write_bytes(content)
                 state = {**state, "_learnt": self.load(folder, state["device"])._learnt}
         super().__setstate__(state)
+
+
+def fitted(learnt: Learnt, **arguments: Any) -> TextClassifier:
+    """Return a fitted classifier.
+
+    Args:
+        learnt: Its trained parts.
+        arguments: Those of the constructor, for fitting it again.
+
+    Returns:
+        The classifier.
+
+    Example:
+        >>> fitted(Learnt(None, None, ("ham", "spam"), 1.0, print), backbone="tiny").classes
+        ('ham', 'spam')
+    """
+    model = TextClassifier(**arguments)
+    model._learnt = learnt
+    return model
 
 
 @contextmanager

@@ -78,7 +78,15 @@ class Split:
 
     @classmethod
     def empty(cls) -> Split:
-        """Return a split without rows."""
+        """Return a split without rows.
+
+        Returns:
+            The split.
+
+        Example:
+            >>> len(Split.empty())
+            0
+        """
         return cls([], [], np.empty(0, dtype=np.int64))
 
 
@@ -182,6 +190,11 @@ class Task:
 
         Raises:
             UserError: If a column is missing or has the wrong type.
+
+        Example:
+            >>> from datasets import Dataset
+            >>> Task.from_dataset(Dataset.from_dict({"text": ["good", "bad"] * 50, "label": ["+", "-"] * 50})).classes
+            ('+', '-')
         """
         from hybridal.tasks.from_dataset import from_dataset
 
@@ -202,6 +215,13 @@ class Task:
 
         Raises:
             UserError: If the file cannot be read; the message names the row and the column.
+
+        Example:
+            >>> import tempfile
+            >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
+            >>> _ = path.write_text("text,kind\\n" + "Hello,ham\\nWIN NOW,spam\\n" * 30)
+            >>> Task.from_file(path, label="kind").classes
+            ('ham', 'spam')
         """
         from hybridal.tasks.from_files import load_files
 
@@ -220,21 +240,55 @@ class Task:
 
         Raises:
             UserError: If there is no task of this name, or it cannot be downloaded.
+
+        Example:
+            >>> Task.from_name("agnews").classes  # doctest: +SKIP
+            ('World', 'Sports', 'Business', 'Sci/Tech')
         """
         from hybridal.tasks.task_loading import load_task
 
         return load_task(name, **options)
 
     def id(self, id: str) -> Any:
-        """Convert an id back to the type that it had in the source."""
+        """Convert an id back to the type that it had in the source.
+
+        Args:
+            id: An id of the task.
+
+        Returns:
+            The id as the source had it.
+
+        Example:
+            >>> Task.from_texts(["good", "bad"] * 20, [1, 0] * 20, ids=range(100, 140)).id("101")
+            101
+        """
         return as_type(self.id_type, id)
 
     def label(self, number: int) -> Any:
-        """Return the class of a label number, in the type that it had in the source."""
+        """Return the class of a label number, in the type that it had in the source.
+
+        Args:
+            number: A label of a split.
+
+        Returns:
+            The class.
+
+        Example:
+            >>> Task.from_texts(["good", "bad"] * 20, [True, False] * 20).label(1)
+            True
+        """
         return as_type(self.label_type, self.classes[number])
 
     def splits(self) -> Iterator[tuple[str, Split]]:
-        """Yield the three splits with their names."""
+        """Yield the three splits with their names.
+
+        Returns:
+            Pairs of "train", "validation", "test" and the split.
+
+        Example:
+            >>> [(name, len(split)) for name, split in Task.from_texts(["good", "bad"] * 20, [1, 0] * 20).splits()]
+            [('train', 22), ('validation', 10), ('test', 8)]
+        """
         yield "train", self.train
         yield "validation", self.validation
         yield "test", self.test
@@ -242,8 +296,18 @@ class Task:
     def class_index(self, name: str) -> int:
         """Return the label number of a class name.
 
+        Args:
+            name: A class name.
+
+        Returns:
+            Its index in `classes`.
+
         Raises:
             UserError: If the task has no such class.
+
+        Example:
+            >>> Task.from_texts(["good", "bad"] * 20, ["+", "-"] * 20).class_index("-")
+            1
         """
         try:
             return self.classes.index(name)
@@ -382,6 +446,9 @@ class Task:
 
     def short(self, max_words: int) -> Task:
         """Drop texts with more than `max_words` words.
+
+        Args:
+            max_words: The maximum number of words, separated by blanks.
 
         Returns:
             A new task.
