@@ -180,23 +180,28 @@ class EstimatorModel:
         self.validation_labels: Ints = task.validation.labels
 
     def describe(self, rows: Ints) -> Floats:
+        """Return rows of X, which must be numbers."""
         taken = _take(self.X, rows)
         check_numbers(taken)
         return _dense(taken)
 
     def describe_classes(self) -> None:
-        return None
+        """Nothing: classes of an estimator have no descriptions."""
 
     def start(self, pool: Pool, weights: Weights | None = None) -> Weights:  # noqa: ARG002
+        """Return the unfitted estimator, or the one in `weights`."""
         return self.pretrained if weights is None else weights
 
     def load(self, weights: Weights) -> None:
+        """Predict with this estimator from now on."""
         self._estimator = weights["estimator"]
 
     def place(self, weights: Weights | None) -> Weights | None:
+        """Return the weights: estimators have no device."""
         return weights
 
     def fit(self, plan: Plan, pool: Pool, round: int) -> Fit:  # noqa: ARG002
+        """Fit or update the estimator, then predict the validation rows."""
         watch = Stopwatch()
         with watch("train"):
             try:
@@ -242,16 +247,18 @@ class EstimatorModel:
         return found
 
     def look(self, validation: Outputs | None, pool: Pool) -> Any:  # noqa: ARG002
+        """Return what signals may see."""
         return EstimatorLook(validation, self.validation_labels)
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> Any:  # noqa: ARG002
+        """Return what acquisitions may see."""
         return _EstimatorCandidates(self, rows, pool, temperature)
 
     def cross_fitted(self, _pool: Pool) -> None:
-        return None
+        """Nothing: an estimator has no probe."""
 
     def test(self) -> None:
-        return None
+        """Nothing: there is no test split."""
 
 
 class _EstimatorCandidates:

@@ -72,11 +72,13 @@ class EstimatorLook:
 
     @property
     def validation(self) -> Outputs:
+        """Outputs on the validation rows; refused if there are none."""
         if self._validation is None:
             raise UserError(f"{self._who} looks at validation rows, and there are none; give some, or use retrain.")
         return self._validation
 
     def refuse(self) -> NoReturn:
+        """Refuse a signal that needs a network."""
         raise UserError(f"{self._who} looks into a network, which an estimator is not; use accuracy, f1 or loss.")
 
     weights = matrices = gradient_norm = labelled = unlabelled = refuse
@@ -108,6 +110,7 @@ class _Unknown:
 
 
 def no_dropout() -> NoReturn:
+    """Refuse an acquisition that samples by dropout."""
     raise UserError("This acquisition samples by dropout, which an estimator does not have; use entropy or margin.")
 
 

@@ -96,6 +96,7 @@ class Scorer:
         """Return once the model is loaded."""
 
     def score(self, texts: list[str]) -> Floats:
+        """Return the probabilities of texts."""
         with one_thread():
             return self._model.predict_proba(texts)
 

@@ -32,6 +32,7 @@ class Benchmark:
 
     @property
     def classes(self) -> tuple[str, ...]:
+        """Names of the classes."""
         return tuple(self.counts)
 
 

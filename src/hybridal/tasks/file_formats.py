@@ -27,14 +27,14 @@ DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 
 
 def read_csv(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
-    """Read a CSV file with a header, separated by commas, semicolons or tabs; all values are strings.
+    r"""Read a CSV file with a header, separated by commas, semicolons or tabs; all values are strings.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
-    >>> _ = path.write_text('text,label\\n"Hello, you",ham\\nWIN NOW,spam\\n')
+    >>> _ = path.write_text('text,label\n"Hello, you",ham\nWIN NOW,spam\n')
     >>> [table.columns["text"] for table in read_csv(path, ["text"])]
     [['Hello, you', 'WIN NOW']]
-    >>> _ = path.write_text('text;label\\nHello, you;ham\\n')
+    >>> _ = path.write_text('text;label\nHello, you;ham\n')
     >>> [table.columns["text"] for table in read_csv(path, ["text"])]
     [['Hello, you']]
     """
@@ -42,11 +42,11 @@ def read_csv(path: Path, wanted: Sequence[str], others: bool = False) -> Iterato
 
 
 def read_tsv(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
-    """Read a TSV file; as `read_csv`, but tabs are tried first.
+    r"""Read a TSV file; as `read_csv`, but tabs are tried first.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.tsv"
-    >>> _ = path.write_text("text\\tlabel\\nHello, you\\tham\\n")
+    >>> _ = path.write_text("text\tlabel\nHello, you\tham\n")
     >>> [table.columns["text"] for table in read_tsv(path, ["text"])]
     [['Hello, you']]
     """
@@ -71,10 +71,10 @@ def _read(path: Path, wanted: Sequence[str], others: bool, delimiters: str) -> I
 
 
 def delimiter_of(file: TextIO, delimiters: str = ",;\t") -> str:
-    """Return the delimiter that splits the header into most columns, and rewind the file.
+    r"""Return the delimiter that splits the header into most columns, and rewind the file.
 
     >>> import io
-    >>> delimiter_of(io.StringIO("id;label\\n1;a,b,c\\n"))
+    >>> delimiter_of(io.StringIO("id;label\n1;a,b,c\n"))
     ';'
     """
     found = max(delimiters, key=lambda one: len(_header(file, one)))
@@ -109,11 +109,11 @@ def _rows(path: Path, file: TextIO, delimiter: str) -> Iterator[tuple[int, list[
 
 
 def read_lines(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:  # noqa: ARG001
-    """Read every line that is not blank as a text, in the column 'text'.
+    r"""Read every line that is not blank as a text, in the column 'text'.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.txt"
-    >>> _ = path.write_text("Hello, you\\n\\nWIN NOW\\n")
+    >>> _ = path.write_text("Hello, you\n\nWIN NOW\n")
     >>> [(table.columns, table.places) for table in read_lines(path, ["text"])]
     [({'text': ['Hello, you', 'WIN NOW']}, [1, 3])]
     """
@@ -125,11 +125,11 @@ def read_lines(path: Path, wanted: Sequence[str], others: bool = False) -> Itera
 
 
 def read_jsonl(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
-    """Read keys of the object on each line; a missing key is None.
+    r"""Read keys of the object on each line; a missing key is None.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.jsonl"
-    >>> _ = path.write_text('{"text": "Hello", "label": "ham"}\\n{"text": "You"}\\n')
+    >>> _ = path.write_text('{"text": "Hello", "label": "ham"}\n{"text": "You"}\n')
     >>> [table.columns["label"] for table in read_jsonl(path, ["label"])]
     [['ham', None]]
     """

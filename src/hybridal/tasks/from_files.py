@@ -21,24 +21,32 @@ from hybridal.tasks.task import Split, Task
 def load_files(
     path: str | Path, *, split_seed: int = 42, notify: Callable[[str], None] | None = None, **options: Any
 ) -> Task:
-    """Load the texts of a file in one of the formats of `read.READERS`; the options are those of `TaskSource`.
+    r"""Load the texts of a file in one of the formats of `read.READERS`.
 
-    Validation and test come from files with the same columns, or are drawn from the rows of `path`, stratified by
-    class; their sizes are counts, or shares below 1 of the rows that can be drawn. By default
+    Without files for them, validation and test are drawn from the rows, stratified by class. By default
 
     - if labels are known, test is a fifth of the labelled rows and validation about a tenth (see
       `splits.validation_size`);
     - if none is known, or a few (under 200) among many without, validation is 50 random texts that the annotator
       labels first, at most a quarter, and there is no test.
 
-    The column of the texts is 'text' unless `text` names another. `classes` keeps these classes alone, in this order,
-    and names those that no row has yet; without it they are the labels found, sorted. Ids without an id column are row
-    numbers, `train-17` if there are several files. `notify` hears of rows that were left out, of texts that repeat,
-    and of labels that differ only in capitals.
+    Args:
+        path: The file.
+        split_seed: Seed of the drawn splits.
+        notify: Receives messages about skipped rows, repeated texts and labels that differ only in capitals.
+        options: Those of `TaskSource`. Without `classes`, they are the labels found, sorted; with it, classes that no
+            row has yet may be named. Ids without an id column are row numbers, or `train-17` if there are several
+            files.
+
+    Returns:
+        The task, with the name of the file.
+
+    Raises:
+        UserError: If a file cannot be read, a row is invalid, or the classes are not known.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
-    >>> _ = path.write_text("text,kind\\n" + "Hello,ham\\nWIN NOW,spam\\n" * 100)
+    >>> _ = path.write_text("text,kind\n" + "Hello,ham\nWIN NOW,spam\n" * 100)
     >>> task = load_files(path, text="text", label="kind")
     >>> task.name, task.classes, len(task.train), len(task.validation), len(task.test)
     ('mail', ('ham', 'spam'), 110, 50, 40)

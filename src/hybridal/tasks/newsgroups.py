@@ -42,7 +42,7 @@ def load_newsgroups(
     folder: Path | None = None,
     notify: Callable[[str], None] | None = None,
 ) -> Task:
-    """Load one of `STEMS` from a folder with its files; by default they are downloaded to the cache.
+    r"""Load one of `STEMS` from a folder with its files; by default they are downloaded to the cache.
 
     First other `classes` and texts longer than `max_words` are dropped. Then `validation_size` rows of train are held
     out (by default about a tenth), and at most `test_size` rows of test are kept (by default all). Ids are part and
@@ -50,7 +50,7 @@ def load_newsgroups(
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> rows = "Category\\tText\\nd\\tstring\\nclass\\t\\n\\n" + "earn\\tprofit rose\\nship\\tport closed\\n" * 10
+    >>> rows = "Category\tText\nd\tstring\nclass\t\n\n" + "earn\tprofit rose\nship\tport closed\n" * 10
     >>> for part in ("train", "test"):
     ...     _ = (folder / f"reuters-r8-{part}.tab").write_text(rows)
     >>> task = load_newsgroups("r8", folder=folder)

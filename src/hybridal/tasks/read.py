@@ -65,7 +65,7 @@ def read_rows(
     drop_duplicates: bool = False,
     others: bool = False,
 ) -> Rows:
-    """Read a file in one of the formats of `READERS`.
+    r"""Read a file in one of the formats of `READERS`.
 
     Args:
         path: The file.
@@ -79,7 +79,7 @@ def read_rows(
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
-    >>> _ = path.write_text("text,kind\\nHello,ham\\nNA,\\n")
+    >>> _ = path.write_text("text,kind\nHello,ham\nNA,\n")
     >>> rows = read_rows(path, "text", label="kind")
     >>> rows.ids, rows.texts, rows.labels
     (['1', '2'], ['Hello', 'NA'], ['ham', None])
@@ -133,11 +133,11 @@ def stream_rows(
     drop_empty: bool = False,
     others: bool = False,
 ) -> Iterator[Rows]:
-    """Yield the rows of a file in chunks; `count_rows` checks that ids are unique.
+    r"""Yield the rows of a file in chunks; `count_rows` checks that ids are unique.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
-    >>> _ = path.write_text("text\\nHello\\nYou\\n")
+    >>> _ = path.write_text("text\nHello\nYou\n")
     >>> [(rows.ids, rows.texts) for rows in stream_rows(path, "text")]
     [(['1', '2'], ['Hello', 'You'])]
     """
@@ -159,11 +159,11 @@ def stream_rows(
 def count_rows(
     path: str | Path, text: str, label: str | None = None, id: str | None = None, *, drop_empty: bool = False
 ) -> tuple[int, int]:
-    """Validate all rows; return how many `stream_rows` yields and how many it skips.
+    r"""Validate all rows; return how many `stream_rows` yields and how many it skips.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
-    >>> _ = path.write_text("text,note\\nHello,\\nYou,\\n,none\\n")
+    >>> _ = path.write_text("text,note\nHello,\nYou,\n,none\n")
     >>> count_rows(path, "text", drop_empty=True)
     (2, 1)
     """
@@ -182,11 +182,11 @@ def count_rows(
 
 
 def read_tables(path: str | Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
-    """Yield the wanted columns of a file, or all, in chunks.
+    r"""Yield the wanted columns of a file, or all, in chunks.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
-    >>> _ = path.write_text("text,kind\\nHello,ham\\n")
+    >>> _ = path.write_text("text,kind\nHello,ham\n")
     >>> [table.columns for table in read_tables(path, [], others=True)]
     [{'text': ['Hello'], 'kind': ['ham']}]
     """

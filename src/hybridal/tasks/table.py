@@ -37,6 +37,7 @@ class FileTable:
     places: Sequence[int]
 
     def at(self, row: int) -> str:
+        """Return the place of a row, for error messages."""
         return f"{self.path}, {self.unit} {self.places[row]}"
 
     def take(self, rows: Sequence[int]) -> FileTable:

@@ -202,7 +202,7 @@ class Task:
 
     @staticmethod
     def from_file(path: str | Path, text: str = "text", label: str | None = None, **options: Any) -> Task:
-        """Make a task from a CSV, TSV, TXT, JSONL, JSON, XLSX or Parquet file.
+        r"""Make a task from a CSV, TSV, TXT, JSONL, JSON, XLSX or Parquet file.
 
         Args:
             path: The file.
@@ -219,7 +219,7 @@ class Task:
         Example:
             >>> import tempfile
             >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
-            >>> _ = path.write_text("text,kind\\n" + "Hello,ham\\nWIN NOW,spam\\n" * 30)
+            >>> _ = path.write_text("text,kind\n" + "Hello,ham\nWIN NOW,spam\n" * 30)
             >>> Task.from_file(path, label="kind").classes
             ('ham', 'spam')
         """

@@ -37,7 +37,7 @@ def task_names() -> list[str]:
 def load_task(
     name_or_path: str | Path, *, split_seed: int = 42, notify: Callable[[str], None] | None = None, **options: Any
 ) -> Task:
-    """Load a task by name, or from a file or a task folder.
+    r"""Load a task by name, or from a file or a task folder.
 
     Args:
         name_or_path: A name that `hybridal list tasks` prints (case and hyphens are ignored), a file, or a folder.
@@ -55,7 +55,7 @@ def load_task(
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
-        >>> _ = path.write_text("text,kind\\n" + "Hello,ham\\nYour order,ham\\nWIN NOW,spam\\n" * 10)
+        >>> _ = path.write_text("text,kind\n" + "Hello,ham\nYour order,ham\nWIN NOW,spam\n" * 10)
         >>> load_task(path, label="kind", classes=["spam", "ham"], max_words=1).classes
         ('spam', 'ham')
     """
