@@ -236,6 +236,16 @@ def test_nobody_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (away.value.status, waits) == (0, [1.0, 2.0, 4.0, 8.0])
 
 
+@pytest.mark.parametrize("path", ["nowhere/labels.csv", "a\0b.csv"])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_sent(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Project, "_request", lambda *_: pytest.fail("sent"))
+    with pytest.raises(UserError, match=r"There is no folder 'nowhere'; create it first|contains a NUL character"):
+        Project("http://127.0.0.1:9", "a-token").export("labels.csv", path)
+
+
 def test_the_client_loads_neither_torch_nor_the_app() -> None:
     script = (
         "import sys, hybridal.client\n"

@@ -10,15 +10,13 @@ from typing import Any, get_origin
 import pytest
 
 import hybridal
+from hybridal import client
 
 DOCUMENTED = [name for name in hybridal.__all__ if get_origin(getattr(hybridal, name)) is None]
-# Users call these; the others are protocols and records, whose examples show the whole class.
-CALLED = [
-    name
-    for name in DOCUMENTED
-    if inspect.isclass(public := getattr(hybridal, name))
-    and public.__module__.startswith(("hybridal.learners.", "hybridal.tasks."))
-]
+# Classes whose methods users call; the others are protocols and records, whose examples show the whole class.
+CALLED = [public for name in DOCUMENTED if inspect.isclass(public := getattr(hybridal, name))]
+CALLED = [cls for cls in CALLED if cls.__module__.startswith(("hybridal.learners.", "hybridal.tasks."))]
+CALLED += [getattr(client, name) for name in client.__all__]
 
 
 def parameters(function: Callable[..., Any]) -> list[str]:
@@ -60,9 +58,10 @@ def test_all_arguments_and_fields_are_described(name: str) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("name", CALLED)
-def test_each_method_that_users_call_has_an_example_and_describes_its_result(name: str) -> None:
-    methods = dict(public_methods(getattr(hybridal, name)))
+@pytest.mark.parametrize("cls", CALLED)
+def test_each_method_that_users_call_has_an_example_and_describes_its_result(cls: type) -> None:
+    methods = dict(public_methods(cls))
     assert not [method for method, function in methods.items() if ">>> " not in (function.__doc__ or "")]
     giving = [method for method, function in methods.items() if inspect.signature(function).return_annotation != "None"]
     assert not [method for method in giving if "Returns:" not in (methods[method].__doc__ or "")]
+    assert not [method for method, function in methods.items() if undocumented(parameters(function), function.__doc__)]

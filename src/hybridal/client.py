@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from hybridal.errors import UserError
-from hybridal.system.files import file_made_whole
+from hybridal.system.files import file_made_whole, usable_path
 
 TOKEN_VARIABLE = "HYBRIDAL_TOKEN"
 MAX_ATTEMPTS = 5
@@ -111,6 +111,11 @@ class Project:
 
         Raises:
             RequestError: There is no such class, or the state is unknown.
+
+        Example:
+            >>> project = Project("https://label.example.org", token="hybridal_123")
+            >>> [text.id for text in project.texts(state="unlabelled")]  # doctest: +SKIP
+            ['t2', 't3']
         """
         page, has_more = 1, True
         while has_more:
@@ -125,8 +130,16 @@ class Project:
         Args:
             id: The text's id.
 
+        Returns:
+            The text with its label and prediction.
+
         Raises:
             RequestError: There is no such text.
+
+        Example:
+            >>> project = Project("https://label.example.org", token="hybridal_123")
+            >>> project.text("t1").label  # doctest: +SKIP
+            'question'
         """
         return _text(self._json("GET", f"/texts/{quote(id, safe='', errors=LONE_SURROGATES)}"))
 
@@ -144,6 +157,11 @@ class Project:
         Raises:
             UserError: An item is neither a string nor a mapping, or contains a lone surrogate.
             RequestError: The app refused the texts.
+
+        Example:
+            >>> project = Project("https://label.example.org", token="hybridal_123")
+            >>> project.add([{"id": "t1", "text": "How do I pay?", "label": "question"}])  # doctest: +SKIP
+            1
         """
         if isinstance(texts, str):
             raise UserError(f"Expected a list of texts, got the single text {texts!r:.40}; put it into a list.")
@@ -164,6 +182,17 @@ class Project:
 
         Args:
             n: The largest number of texts.
+
+        Returns:
+            The texts, most useful first; fewer than `n` if no others are left.
+
+        Raises:
+            RequestError: The app refused the request or cannot be reached.
+
+        Example:
+            >>> project = Project("https://label.example.org", token="hybridal_123")
+            >>> [text.text for text in project.next(2)]  # doctest: +SKIP
+            ['It crashes when I click save', 'How do I pay?']
         """
         return [*map(_text, self._json("GET", "/next", {"n": n})["items"])]
 
@@ -180,6 +209,10 @@ class Project:
 
         Raises:
             RequestError: There is no such text or class.
+
+        Example:
+            >>> project = Project("https://label.example.org", token="hybridal_123")
+            >>> project.label("t1", "question", comment="also about prices")  # doctest: +SKIP
         """
         choice = {"class": label, "new_class": True} if new_class else {"class": label}
         self._annotate(id, action="label", flagged=flagged, comment=comment, **choice)
@@ -194,6 +227,10 @@ class Project:
 
         Raises:
             RequestError: There is no such text.
+
+        Example:
+            >>> project = Project("https://label.example.org", token="hybridal_123")
+            >>> project.skip("t2", comment="not in our language")  # doctest: +SKIP
         """
         self._annotate(id, action="skip", flagged=flagged, comment=comment)
 
@@ -202,21 +239,52 @@ class Project:
         self._json("POST", "/annotations", body={"key": token_hex(16), "text": id, **answer}, idempotent=True)
 
     def classes(self) -> list[str]:
-        """Return the names of the active classes in their order."""
+        """Return the names of the active classes in their order.
+
+        Returns:
+            The names.
+
+        Raises:
+            RequestError: The app refused the request or cannot be reached.
+
+        Example:
+            >>> project = Project("https://label.example.org", token="hybridal_123")
+            >>> project.classes()  # doctest: +SKIP
+            ['bug', 'question']
+        """
         return [one["name"] for one in self._json("GET", "/classes")["items"]]
 
     def predictions(self) -> Iterator[Text]:
         """Iterate over the predictions of all scored texts, without the texts themselves. Needs a reviewer's token.
 
+        Returns:
+            The predictions, loaded as they are iterated over.
+
         Raises:
             RequestError: No text has been scored yet.
+
+        Example:
+            >>> project = Project("https://label.example.org", token="hybridal_123")
+            >>> next(project.predictions())  # doctest: +SKIP
+            Text(id='t1', text='', label=None, prediction='question', probability=0.93)
         """
         with self._request("GET", "/export/predictions.csv") as reply:
             for row in csv.DictReader(io.TextIOWrapper(reply, encoding="utf-8", newline="")):
                 yield Text(row["id"], "", None, row["class"], float(row["probability"]))
 
     def progress(self) -> dict[str, Any]:
-        """Return the data of the page *Progress*: rounds with their metrics, labels per class, and advice."""
+        """Return the data of the page *Progress*: rounds with their metrics, labels per class, and advice.
+
+        Returns:
+            The data, as the API's `/progress` describes it.
+
+        Raises:
+            RequestError: The app refused the request or cannot be reached.
+
+        Example:
+            >>> project = Project("https://label.example.org", token="hybridal_123")
+            >>> project.progress()["advice"]  # doctest: +SKIP
+        """
         return self._json("GET", "/progress")
 
     def export(self, name: str, path: str | Path) -> None:
@@ -228,9 +296,17 @@ class Project:
             path: The file to write; it is replaced only when the download is complete.
 
         Raises:
+            UserError: The folder of the file does not exist.
             RequestError: There is no such export, or nothing to export yet.
+
+        Example:
+            >>> project = Project("https://label.example.org", token="hybridal_123")
+            >>> project.export("labels.csv", "labels.csv")  # doctest: +SKIP
         """
-        with self._request("GET", f"/export/{quote(name)}") as reply, file_made_whole(Path(path)) as file:
+        path = usable_path(path)
+        if not path.parent.is_dir():
+            raise UserError(f"There is no folder '{path.parent}'; create it first.", field="path")
+        with self._request("GET", f"/export/{quote(name)}") as reply, file_made_whole(path) as file:
             shutil.copyfileobj(reply, file)
 
     def _json(
