@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from hybridal.cli.main_app import app
 from hybridal.lab.paper.figures import figures
 from hybridal.lab.study.engines import CellOutcome, Here
-from hybridal.lab.study.run_study_cells import checked_tasks
+from hybridal.lab.study.run_study_cells import begin_study, checked_tasks
 from hybridal.lab.study.study import read_study
 from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.runs.journal import Journal
@@ -117,6 +117,20 @@ def test_a_failed_cell_shows_in_the_exit_code(file: Path, tmp_path: Path, monkey
     assert "failed: ValueError: no luck" in said
     assert "ValueError: no luck" in call("status", tmp_path / "s")[1]
     assert "0 of 4 runs are complete." in call("status", tmp_path / "s")[1].splitlines()
+
+
+def test_status_shows_a_damaged_cell_and_the_others(file: Path, tmp_path: Path) -> None:
+    folder = begin_study(read_study(file), tmp_path / "s")
+    first, second = folder.cells
+    folder.home(first).mkdir(parents=True)
+    (folder.home(first) / "rounds.jsonl").write_text('{"round": 1}\n')
+    code, told = call("status", folder.path)
+    assert code == 0
+    assert f"damaged      0 rounds  {first.key}" in told
+    assert f"open         0 rounds  {second.key}" in told
+    assert "rounds.jsonl is not a round" in told
+    rows = json.loads(call("status", folder.path, "--json")[1])
+    assert [row["state"] for row in rows] == ["damaged", "open"]
 
 
 def test_what_stands_in_its_file_is_called_as_it_is_there(file: Path, tmp_path: Path) -> None:

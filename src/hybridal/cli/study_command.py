@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +17,7 @@ from hybridal.errors import RunError, UserError
 
 if TYPE_CHECKING:
     from hybridal.lab.study.engines import Engine
-    from hybridal.lab.study.study import Study
+    from hybridal.lab.study.study import CellPlan, Study
     from hybridal.lab.study.study_folder import StudyFolder
 
 study = typer.Typer(
@@ -132,26 +133,38 @@ def status(folder: Where, json: o.Json = False) -> None:
     from hybridal.system.files import strict_json
 
     opened = StudyFolder.open(folder)
-    rows = [
-        {
-            "cell": cell.key,
-            "rounds": len(opened.facts(cell)),
-            "state": "complete" if opened.complete(cell) else "failed" if opened.error(cell) else "open",
-        }
-        for cell in opened.cells
-    ]
+    cells = [_progress(opened, cell) for cell in opened.cells]
     if json:
-        typer.echo(strict_json(rows))
+        typer.echo(strict_json([{"cell": one.key, "rounds": one.rounds, "state": one.state} for one in cells]))
         return
-    for row in rows:
-        rounds = f"{row['rounds']:>4} {'round' if row['rounds'] == 1 else 'rounds'}"
-        typer.echo(f"{row['state']:<9} {rounds:<11}  {row['cell']}")
-    finished, runs = sum(map(opened.finished, opened.cells)), opened.study.runs
+    for one in cells:
+        typer.echo(f"{one.state:<9} {one.rounds:>4} {'round' if one.rounds == 1 else 'rounds':<6}  {one.key}")
+    finished, runs = sum(one.finished for one in cells), opened.study.runs
     all_of = "All" if finished == runs > 1 else f"{finished} of"
     typer.echo(f"{all_of} {counted(runs, 'run is', 'runs are')} complete.")
-    for cell in opened.cells:
-        if error := opened.error(cell):
-            typer.echo(f"\n{cell.key}:\n{error}")
+    for one in cells:
+        if one.error:
+            typer.echo(f"\n{one.key}:\n{one.error}")
+
+
+@dataclass(frozen=True)
+class CellProgress:
+    """How far a cell is; `error` is the traceback of a failed one, or why its records cannot be read."""
+
+    key: str
+    rounds: int
+    state: str
+    finished: int = 0
+    error: str | None = None
+
+
+def _progress(folder: StudyFolder, cell: CellPlan) -> CellProgress:
+    try:
+        rounds, finished, error = len(folder.facts(cell)), folder.finished(cell), folder.error(cell)
+    except RunError as damage:
+        return CellProgress(cell.key, 0, "damaged", error=str(damage))
+    state = "complete" if finished == cell.runs else "failed" if error else "open"
+    return CellProgress(cell.key, rounds, state, finished, error)
 
 
 @study.command(cls=Command)
