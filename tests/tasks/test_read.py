@@ -182,6 +182,11 @@ def test_hostile_texts_survive(write: Write) -> None:
             '{"text": "a", "label": -Infinity, "id": 1}',
             "line 1, column 'label': -inf is not a name; write a",
         ),
+        (
+            "mail.csv",
+            f"text,label,id\na,{'s' * 100_000},1\n",
+            f"mail.csv, line 2, column 'label': the label has 100,000 characters ('{'s' * 40}…'); at most 1,000 name",
+        ),
         ("mail.jsonl", '{"text": "a", "label": "x", "id": 1e999}', "line 1, column 'id': inf is not a name; write a"),
         ("mail.jsonl", lines({"text": "a", "label": "x", "id": ["b"]}), "line 1, column 'id': ['b'] is not a name"),
         ("mail.jsonl", lines({"text": ["a", "b"], "label": "x", "id": 1}), "is not a text; pairs of texts are not"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from hybridal.errors import UserError
 from hybridal.tasks.read import Rows
-from hybridal.tasks.task import check_classes, check_name_lengths
+from hybridal.tasks.task import check_classes
 
 _log = logging.getLogger(__name__)
 # Maximum number of similar names in a message: a column of free text has hundreds.
@@ -45,7 +45,6 @@ def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | N
     """
     found = sort_names(label for label in train.labels if label is not None)
     where = train.table.path
-    check_name_lengths(f"{where}: a label", found)
     if asked is None:
         refuse_measurements(str(where), train.labels)
         if not found:

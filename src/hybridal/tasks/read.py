@@ -16,6 +16,7 @@ from hybridal.tasks.file_formats import read_csv, read_json, read_jsonl, read_li
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT
 from hybridal.tasks.spreadsheet import read_xlsx
 from hybridal.tasks.table import FileTable, joined
+from hybridal.tasks.task import MAX_CLASS_NAME, check_name_lengths
 
 READERS: Mapping[str, Callable[[Path, Sequence[str], bool], Iterator[FileTable]]] = {
     ".csv": read_csv,
@@ -258,7 +259,10 @@ def _refuse_empty(column: str, tables: Iterator[FileTable]) -> NoReturn:
 def _label(table: FileTable, column: str, row: int, value: Any) -> str | None:
     if isinstance(value, list):
         raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40}; {ONE_LABEL}")
-    return _name(table, column, row, value).strip() or None
+    name = _name(table, column, row, value).strip()
+    if len(name) > MAX_CLASS_NAME:
+        check_name_lengths(f"{table.at(row)}, column '{column}': the label", [name])
+    return name or None
 
 
 def _id(table: FileTable, column: str, row: int, value: Any) -> str:

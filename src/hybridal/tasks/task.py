@@ -18,7 +18,7 @@ from hybridal.errors import UserError
 # Hash strings in chunks: a call per string is slower than its hash, and one chunk would copy all texts.
 STRINGS_PER_HASH = 4096
 # Class names stand in messages, tables and reports; longer ones are texts.
-MAX_NAME_LENGTH = 1000
+MAX_CLASS_NAME = 1000
 
 
 @dataclass(frozen=True)
@@ -543,22 +543,22 @@ def is_missing(value: Any) -> bool:
 
 
 def check_name_lengths(what: str, names: Iterable[str]) -> None:
-    """Refuse class names of more than `MAX_NAME_LENGTH` characters: they are texts from the wrong column.
+    """Refuse class names of more than `MAX_CLASS_NAME` characters: they are texts from the wrong column.
 
     >>> check_name_lengths("mail.csv: a label", ["ham", "x" * 2000])
     Traceback (most recent call last):
     hybridal.errors.UserError: mail.csv: a label has 2,000 characters ('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'); ...
     """
     for name in names:
-        if len(name) > MAX_NAME_LENGTH:
+        if len(name) > MAX_CLASS_NAME:
             raise UserError(
-                f"{what} has {len(name):,} characters ('{name:.40}…'); at most {MAX_NAME_LENGTH:,} name a class: "
+                f"{what} has {len(name):,} characters ('{name:.40}…'); at most {MAX_CLASS_NAME:,} name a class: "
                 "shorten it, or name the column of labels."
             )
 
 
 def check_classes(classes: Sequence[str]) -> None:
-    """Require at least two distinct, non-empty class names of at most `MAX_NAME_LENGTH` characters.
+    """Require at least two distinct, non-empty class names of at most `MAX_CLASS_NAME` characters.
 
     >>> check_classes(["spam", "ham"])
     """
