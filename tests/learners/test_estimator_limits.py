@@ -58,6 +58,19 @@ def test_a_seed_that_is_not_a_whole_number() -> None:
         learner_of(GaussianNB(), seed=1.5)
 
 
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    [
+        ([str(row).encode() for row in range(40)], r"ids: number 0 is b'0'; decode bytes to text\."),
+        ([float("inf"), *range(39)], "ids: number 0 is inf, not a finite number"),
+        (40, "ids must be a list, a column or a one-dimensional array, not 40"),
+    ],
+)
+def test_ids_that_cannot_be_are_refused(ids: Any, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        learner_of(GaussianNB(), ids=ids)
+
+
 @pytest.mark.parametrize(("keyword", "meant"), [("aquisition", "acquisition"), ("bach", "batch")])
 def test_a_misspelt_keyword_is_met_with_the_right_one(keyword: str, meant: str) -> None:
     with pytest.raises(UserError, match=rf"^`{keyword}` is neither an argument of Estim.* did you mean '{meant}'\?$"):

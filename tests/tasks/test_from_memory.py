@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from decimal import Decimal
 from enum import Enum, IntEnum
 from pathlib import Path
 from types import SimpleNamespace
@@ -103,7 +104,7 @@ def test_whatever_holds_one_after_the_other(kind: Any) -> None:
     assert [task.id(id) for id in task.train.ids] == ids
 
 
-@pytest.mark.parametrize("nothing", [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT, "", "  "])
+@pytest.mark.parametrize("nothing", [None, float("nan"), np.float64("nan"), Decimal("NaN"), pd.NA, pd.NaT, "", "  "])
 def test_what_stands_for_no_label(nothing: Any) -> None:
     task = from_texts(["a", "b", "c"] * 20, ["x", "y", nothing] * 20, **NOTHING_HELD)
     assert task.classes == ("x", "y")
@@ -151,6 +152,8 @@ def test_the_classes_of_a_set_have_one_order() -> None:
         ({"texts": ["a", "b"], "labels": [np.float32("inf"), 1]}, "labels: number 0 is .*, not a finite number"),
         ({"texts": ["a", "b"], "classes": [1.0, float("inf")]}, "`classes`: number 1 is inf, not a finite number"),
         ({"texts": ["a", "b"], "classes": {1.0, float("inf")}}, "`classes`: number 1 is inf, not a finite number"),
+        ({"texts": ["a", "b"], "labels": [Decimal("Infinity"), 1]}, "labels: number 0 is .*, not a finite number"),
+        ({"texts": ["a", "b"], "labels": [bytearray(b"spam"), "x"]}, "labels: number 0 is .*; decode bytes to text"),
         ({"texts": ["a", "b"], "labels": [b"spam", b"ham"]}, r"labels: number 0 is b'spam'; decode bytes to text"),
         ({"texts": ["a", "b"], "labels": np.array([b"spam", b"ham"])}, r"labels: number 0 is b'spam'; decode bytes"),
         ({"texts": [b"a", b"b"], "labels": ["x", "y"]}, r"^texts: number 0 is b'a'; decode bytes to text"),

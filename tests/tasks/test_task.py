@@ -151,6 +151,8 @@ def test_what_is_said_of_classes_is_checked_and_goes_with_the_task(tmp_path: Pat
     for nothing in without_words:
         with pytest.raises(UserError, match=r"The description of class '1' is .*; write words"):
             task.with_descriptions({1: nothing})
+    with pytest.raises(UserError, match=r"The description of class '1' is b'poor'; write words"):
+        task.with_descriptions({1: b"poor"})  # type: ignore[dict-item]
 
 
 def test_a_task_without_descriptions_keeps_the_fingerprint_that_it_had() -> None:

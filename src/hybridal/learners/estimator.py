@@ -337,7 +337,7 @@ def _task(size: int, ids: Sequence[Any] | None, y_validation: Sequence[Any], cla
         if label_text(name) not in known:
             raise UserError(f"y_validation: '{name}' is not a class; the classes are {', '.join(names)}.")
     labels = np.array([known[label_text(name)] for name in y_validation], dtype=np.int64)
-    given = list(range(size)) if ids is None else list(ids)
+    given = list(range(size)) if ids is None else as_list(ids, "ids")
     keys = [*map(label_text, given)]
     if not len(set(keys)) == len(keys) == size:
         raise UserError(f"ids: there are {len(set(keys))} different ids for the {size} rows of X; give each its own.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def unusable(value: Any) -> str:
     >>> unusable(b"spam"), unusable(float("inf")), unusable("spam")
     ('; decode bytes to text', ', not a finite number; correct it', '')
     """
-    if isinstance(value, bytes):
+    if isinstance(value, bytes | bytearray):
         return "; decode bytes to text"
-    infinite = isinstance(value, float | np.floating) and math.isinf(value)
+    infinite = isinstance(value, float | np.floating | Decimal) and math.isinf(value)
     return ", not a finite number; correct it" if infinite else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -486,7 +487,7 @@ class Task:
 
 def _descriptions(name: str, given: Any) -> tuple[str, ...]:
     """Return one or several descriptions of a class, and refuse empty ones and broken characters."""
-    texts = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
+    texts = [given] if isinstance(given, str | bytes) or not isinstance(given, Sequence) else given
     for text in texts:
         if not isinstance(text, str) or not text.strip():
             raise UserError(f"The description of class '{name:.40}' is {text!r:.40}; write words.")
@@ -539,7 +540,7 @@ def is_missing(value: Any) -> bool:
     """
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float | np.floating) and bool(value != value)
+    return isinstance(value, float | np.floating | Decimal) and bool(value != value)
 
 
 def check_name_lengths(what: str, names: Iterable[str]) -> None:
