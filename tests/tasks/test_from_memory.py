@@ -160,7 +160,7 @@ def test_the_classes_of_a_set_have_one_order() -> None:
         ({"texts": ["a", "b"], "classes": ["x", "y"], "ids": [b"1", b"2"]}, r"ids: number 0 is b'1'; decode bytes"),
         (
             {"texts": ["a", "b"], "labels": ["x" * 1001, "y"]},
-            r"texts: a label has 1,001 characters \('xxxx.*x…'\); at m",
+            r"texts: a label has 1,001 characters \('xxxx.*x…'\); a cl",
         ),
         ({"texts": ["a", "b"], "classes": ["x" * 1001, "y"]}, "`classes`: a name has 1,001 characters"),
     ],

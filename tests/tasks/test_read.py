@@ -185,7 +185,7 @@ def test_hostile_texts_survive(write: Write) -> None:
         (
             "mail.csv",
             f"text,label,id\na,{'s' * 100_000},1\n",
-            f"mail.csv, line 2, column 'label': the label has 100,000 characters ('{'s' * 40}…'); at most 1,000 name",
+            f"mail.csv, line 2, column 'label': the label has 100,000 characters ('{'s' * 40}…'); a class name has at",
         ),
         ("mail.jsonl", '{"text": "a", "label": "x", "id": 1e999}', "line 1, column 'id': inf is not a name; write a"),
         ("mail.jsonl", lines({"text": "a", "label": "x", "id": ["b"]}), "line 1, column 'id': ['b'] is not a name"),

@@ -553,7 +553,7 @@ def check_name_lengths(what: str, names: Iterable[str]) -> None:
     for name in names:
         if len(name) > MAX_CLASS_NAME:
             raise UserError(
-                f"{what} has {len(name):,} characters ('{name:.40}…'); at most {MAX_CLASS_NAME:,} name a class: "
+                f"{what} has {len(name):,} characters ('{name:.40}…'); a class name has at most {MAX_CLASS_NAME:,}: "
                 "shorten it, or name the column of labels."
             )
 
