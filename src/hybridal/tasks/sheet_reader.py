@@ -6,6 +6,7 @@ which the operating system kills at the limit. It imports nothing from hybridal,
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from collections.abc import Iterator
@@ -34,12 +35,19 @@ def main(path: str) -> None:
         for part in _parts(path):
             _tell(part)
         _tell("whole")
-    except MemoryError:
-        _tell({"too_large": TOO_MUCH_MEMORY})
     except _TooLargeError:
         _tell({"too_large": TOO_LARGE})
     except Exception as error:  # a damaged file fails in whichever part of the library meets the damage
-        _tell({"damaged": f"{error!s:.80}"})
+        _tell({"too_large": TOO_MUCH_MEMORY} if _is_out_of_memory(error) else {"damaged": f"{error!s:.80}"})
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Whether memory ran out: C code may lose the MemoryError, and opening a file may report it as an OSError.
+
+    >>> _is_out_of_memory(MemoryError()), _is_out_of_memory(OSError(errno.ENOMEM, "")), _is_out_of_memory(OSError())
+    (True, True, False)
+    """
+    return isinstance(error, MemoryError | SystemError) or getattr(error, "errno", None) == errno.ENOMEM
 
 
 class _TooLargeError(Exception):
