@@ -1,1 +1,1 @@
-"""Benchmarks: this engine beside its peers, on the same texts with the same weights."""
+"""Benchmarks: this engine compared with its peers, on the same texts with the same weights."""

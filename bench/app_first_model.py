@@ -1,8 +1,8 @@
 """How long the first model takes: `python -m bench.app_first_model` writes bench/results/app_first_model.json.
 
-The app runs as a person starts it, with its trainer, on the demo's texts and `minilm`. Somebody labels the texts in the
-order in which they are served, one every few seconds. Timed is from the tenth label to learn from, when it is safe in
-the database, to the moment in which the queue and the predictions of a model are there.
+The app runs as a person starts it, with its trainer, on the demo's texts and `minilm`. A simulated person labels the
+texts in the order in which they are served, one every few seconds. The time is measured from the tenth training label,
+once it is in the database, until the queue and the predictions of a model are there.
 """
 
 from __future__ import annotations

@@ -74,12 +74,12 @@ def made(folder: Path, texts: int, db: str | None) -> Project:
     doubts, best, sure = entropies(shares), shares.argmax(axis=1), shares.max(axis=1)
     with project.sessions.begin() as session:
         found = session.scalars(select(Text.row).order_by(Text.row)).all()
-        said = [
+        predictions = [
             {"text_row": row, "class_number": int(best[at]) + 1, "probability": float(sure[at])}
             | {"entropy": float(doubts[at]), "round": 1}
             for at, row in enumerate(found)
         ]
-        session.execute(insert(Prediction), said)
+        session.execute(insert(Prediction), predictions)
         digests = session.scalars(select(Text.digest).order_by(Text.row)).all()
     project.probabilities.begin({"classes": [*range(1, len(CLASSES) + 1)]}, len(CLASSES))
     project.probabilities.write(found, shares, [2] * texts)

@@ -60,7 +60,7 @@ def draw_ends(runs: pd.DataFrame, path: Path) -> None:
 
 
 def draw_chances(runs: pd.DataFrame, path: Path) -> None:
-    """What every switch costs and what comes of it: NLL, raw and scaled, and F1, beside a coin between the extremes."""
+    """Cost and outcome of every switch (NLL raw and scaled, F1), compared with a coin flip between the extremes."""
     panels = {
         "test_nll": ("NLL, raw", (0.38, 0.72)),
         "test_nll_scaled": ("NLL after a temperature", (0.38, 0.72)),

@@ -86,7 +86,7 @@ def growth(texts: list[str], pools: Sequence[int], screen: Screen) -> list[dict[
 
 
 def signal_costs(jobs: Sequence[Job], screen: Screen) -> list[dict[str, Any]]:
-    """Ours alone: what each signal takes beside the training of a round."""
+    """Only for our engine: seconds per signal, compared with the training of a round."""
     answers = []
     for job in jobs:
         with screen.step(f"the signals, {job.texts.name}"):

@@ -48,7 +48,7 @@ class Run:
 def recorded(runs: pd.DataFrame) -> list[Run]:
     """Runs of results/learners.parquet, a run a task and seed.
 
-    They do not record the validation texts of each class, which are therefore drawn anew.
+    They do not record the validation texts of each class, which are therefore drawn again.
     """
     found = []
     for (task, seed), run in runs.groupby(["task", "seed"], observed=True):
@@ -116,7 +116,7 @@ def f1(labels: Ints, answers: Ints, weights: Floats) -> float:
 
 
 def held(run: Run, every: int = 1) -> Iterator[list[bool | None]]:
-    """Whether each interval holds what came, two and four rounds later and at the end; from every so many rounds."""
+    """Whether the observed score is inside each interval, two and four rounds later and at the end."""
     last = len(run.seen) - 1
     for now in range(1, last, every):
         for later in sorted({min(now + 2, last), min(now + 4, last), last}):

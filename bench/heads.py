@@ -1,4 +1,4 @@
-"""The old head and the new one: the paper's protocol beside ours, where both end with 968 labels on the same tasks."""
+"""The old head and the new one: the paper's protocol and ours, where both end with 968 labels on the same tasks."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def steps(runs: pd.DataFrame) -> str:
 
 
 def curves(facts: pd.DataFrame, which: Described, measure: str) -> str:
-    """A measure after so many labels, mean over the tasks and seeds that all of them have."""
+    """A measure by number of labels, mean over the tasks and seeds that all learners have."""
     found = {name: chosen(facts, described) for name, described in which.items()}
     common = set.intersection(*(set(map(tuple, runs[CELL].to_numpy())) for runs in found.values()))
     rows = []
@@ -105,7 +105,7 @@ def by_task(facts: pd.DataFrame) -> str:
 
 
 def paired(facts: pd.DataFrame, measure: str, number: int = 19) -> dict[str, pd.Series[float]]:
-    """By learner, the measure of each task and seed after so many rounds."""
+    """By learner, the measure of each task and seed after round `number`."""
     at = facts[facts["round"] == number]
     return {name: chosen(at, which).set_index(CELL)[measure].sort_index() for name, which in SIDE_BY_SIDE.items()}
 

@@ -1,4 +1,4 @@
-"""What is said of classes as examples of them: `python -m bench.names [TASK …]`, without any those of `learners`.
+"""Class names and descriptions as training examples: `python -m bench.names [TASK …]`, by default those of `learners`.
 
 Probes of the frozen encoder on labels drawn at random: without names, with names, and with a line of description too
 where there is one below. A few minutes on two cores.
@@ -28,7 +28,7 @@ from hybridal.tasks import Task, load_task
 LABELS = (10, 50, 100, 200, 400)
 DRAWS = 5
 POOL, TESTED = 2000, 1000  # texts of a task at most
-# Written once, from what the classes are said to be, before any text was looked at.
+# Written once, from the documentation of the classes, before any text was read.
 DESCRIPTIONS: Mapping[str, Mapping[str, str]] = {
     "trec": {
         "ABBR": "what an abbreviation stands for",
@@ -67,13 +67,13 @@ DESCRIPTIONS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Read:
-    """What the pretrained encoder makes of some texts of a task, and of what is said of its classes, more and more."""
+    """Pretrained features of some texts of a task, and of its class descriptions in growing detail."""
 
     features: Floats
     labels: Ints
     tested: Floats
     truth: Ints
-    said: Sequence[LabelledFeatures | None]
+    described: Sequence[LabelledFeatures | None]
 
 
 def read(task: Task, model: TransformerModel) -> Read:
@@ -82,35 +82,35 @@ def read(task: Task, model: TransformerModel) -> Read:
     train, test = (
         split.take(rng.permutation(len(split))[:most]) for split, most in ((task.train, POOL), (task.test, TESTED))
     )
-    said: list[LabelledFeatures | None] = [None]
+    described: list[LabelledFeatures | None] = [None]
     for descriptions in [{}, task.descriptions] if task.descriptions else [{}]:
         texts, of = class_descriptions(task.classes, descriptions)
-        said.append((model.embed(texts), of))
-    return Read(model.embed(train.texts), train.labels, model.embed(test.texts), test.labels, said)
+        described.append((model.embed(texts), of))
+    return Read(model.embed(train.texts), train.labels, model.embed(test.texts), test.labels, described)
 
 
 def scores(known: Read, classes: int) -> Iterator[tuple[int, int, float, float]]:
-    """Labels, how much is said of classes, macro-F1 and NLL, draw by draw."""
+    """Number of labels, level of detail of the class descriptions, macro-F1 and NLL, for each draw."""
     for draw in range(DRAWS):
         rows = stream(draw, "labels").permutation(len(known.labels))
         prober = Prober(draw)
         for labels in LABELS:
             some = rows[:labels]
-            for level, said in enumerate(known.said):
-                probe = prober.best(known.features[some], known.labels[some], classes, said)
+            for level, described in enumerate(known.described):
+                probe = prober.best(known.features[some], known.labels[some], classes, described)
                 logits = probe.logits(known.tested)
                 right = f1_score(known.truth, logits.argmax(axis=1), average="macro", zero_division=0)
                 yield labels, level, float(right), nll(logits, known.truth)
 
 
 def row(task: Task, found: Sequence[tuple[int, int, float, float]], level: int) -> list[str]:
-    """F1 with less and with this much said of classes, and the gain in points with its interval over draws."""
+    """F1 with the level below and with this level of descriptions, and the gain in points with its interval."""
     cells = []
     for labels in LABELS:
-        f1 = [np.array([f1 for n, said, f1, _ in found if (n, said) == (labels, at)]) for at in (level - 1, level)]
+        f1 = [np.array([f1 for n, used, f1, _ in found if (n, used) == (labels, at)]) for at in (level - 1, level)]
         gain, low, high = interval(100 * (f1[1] - f1[0]))
         cells.append(f"{f1[0].mean():.3f} → {f1[1].mean():.3f} ({gain:+.1f} [{low:+.1f}, {high:+.1f}])")
-    losses = [np.mean([loss for n, said, _, loss in found if (n, said) == (100, at)]) for at in (level - 1, level)]
+    losses = [np.mean([loss for n, used, _, loss in found if (n, used) == (100, at)]) for at in (level - 1, level)]
     return [f"`{task.name}`", str(len(task.classes)), *cells, f"{losses[0]:.2f} → {losses[1]:.2f}"]
 
 
@@ -124,7 +124,7 @@ def main(tasks: Sequence[str]) -> None:
         model = build_model(Settings(name, device="cpu"), task, ())
         known = read(task, model)
         found = list(scores(known, len(task.classes)))
-        for level in range(1, len(known.said)):
+        for level in range(1, len(known.described)):
             rows[level].append(row(task, found, level))
             print("|", " | ".join(rows[level][-1]), "|", flush=True)
     for level, change in ((1, "without names → with names"), (2, "with names → with a line of description too")):

@@ -42,7 +42,7 @@ def overlap(one: Round, other: Round) -> float:
 def overlaps(cells: Sequence[Cell], one: str, other: str) -> tuple[list[float], list[float]]:
     """Of each cell what two schedules chose alike: in round 2, from the same pool, and in later rounds, from their own.
 
-    Before round 2 both have learnt the same labels. The last round chooses too, though nobody labels that batch.
+    Before round 2 both have learnt the same labels. The last round chooses too, although that batch is never labelled.
     """
     early, late = [], []
     for (_, first), (_, second) in zip(played(cells, one), played(cells, other), strict=True):

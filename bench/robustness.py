@@ -1,4 +1,4 @@
-"""Is the switch robust? Other pools, batches, candidates and validation labels, and BADGE, beside what is usual."""
+"""Is the switch robust? Other pools, batches, candidates, validation labels, and BADGE, against the defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each signal costs beside the training of a round: the first of the paper's protocol, on real texts."""
+"""Cost of each signal compared with the training of a round: round 1 of the paper's protocol, on real texts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Studies that vary one thing of the paper's protocol, from results/findings.parquet: their runs by what it was.
 
-How it usually is was computed by the study `findings`, whose runs stand beside theirs, in the same tasks and seeds.
+The runs with the default value are those of the study `findings`, for the same tasks and seeds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VARIED = {
 }
 OWN = next(spec for spec in rules_of("alpha") if whose(spec) == "own")
 SWITCHES = {"Δα": ALPHA, "Δα with its own ε": OWN, "ΔAcc": ACCURACY}
-# An interval is taken of so many cells: of two, Student's t makes 12.7 standard errors.
+# Fewest cells for an interval: with two, Student's t gives 12.7 standard errors.
 FEWEST = 6
 
 

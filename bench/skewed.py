@@ -125,11 +125,11 @@ def run(
 ) -> Iterator[tuple[int, float, Ints]]:
     """After each round: the labels, the share of unlabelled texts whose answer changed, and the answers."""
     rng, prober, classes = stream(seed, "skewed run"), Prober(seed), len(texts.classes)
-    said = None if names is None else (names, np.arange(classes))
+    described = None if names is None else (names, np.arange(classes))
     chosen = first_draw(pool, BATCH, rng, names)
     sample, before = rng.permutation(len(pool))[:CANDIDATES], None
     for _ in range(ROUNDS):
-        probe = prober.best(pool[chosen], texts.labels[chosen], classes, said)
+        probe = prober.best(pool[chosen], texts.labels[chosen], classes, described)
         logits = probe.logits(pool)
         now = logits.argmax(axis=1)
         left = np.setdiff1d(sample, chosen)
@@ -152,9 +152,9 @@ def rows(name: str, skew: Skew, root: Path, seeds: Sequence[int]) -> pd.DataFram
     model: TransformerModel = build_model(
         Settings(task.name, device="cpu", overrides={"max_length": MAX_LENGTH}), task, ()
     )
-    said = readable_names(texts.classes)
+    readable = readable_names(texts.classes)
     pool, measured = model.embed(texts.pool), model.embed(texts.measured)
-    names = model.embed(said) if said else None
+    names = model.embed(readable) if readable else None
     found = [
         {
             "task": name,

@@ -91,9 +91,9 @@ def answer(link: str, task: Task) -> bytes:
         given = 0
         while given < LABELS:
             for item in person.get("/api/next?n=5").raise_for_status().json()["items"]:
-                said = {"key": uuid.uuid4().hex, "text": item["id"], "action": "label"}
-                said["class"] = truth[" ".join(item["text"].split())]
-                person.post("/api/annotations", json=said).raise_for_status()
+                answer = {"key": uuid.uuid4().hex, "text": item["id"], "action": "label"}
+                answer["class"] = truth[" ".join(item["text"].split())]
+                person.post("/api/annotations", json=answer).raise_for_status()
                 given += 1
         return person.get("/api/export/labels.csv").raise_for_status().content
 

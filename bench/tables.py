@@ -1,4 +1,4 @@
-"""Tables in Markdown, and what a mean may be said not to be below."""
+"""Tables in Markdown, and the lower confidence bound of a mean."""
 
 from __future__ import annotations
 

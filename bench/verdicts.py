@@ -1,4 +1,4 @@
-"""Each claim of the paper beside our figure and a verdict in a sentence: the table at the head of docs/findings.md."""
+"""Each claim of the paper with our figure and a verdict in one sentence: the table at the head of docs/findings.md."""
 
 from __future__ import annotations
 

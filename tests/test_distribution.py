@@ -60,9 +60,9 @@ def test_the_wheel_holds_the_package_and_its_licence(built: Path) -> None:
 def test_the_sdist_holds_what_builds_the_wheel_and_no_tests(built: Path) -> None:
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    beside = {name for name in names if not name.startswith("src/")}
-    assert {name.removeprefix("src/") for name in names - beside} == package_files()
-    assert beside == {
+    other_files = {name for name in names if not name.startswith("src/")}
+    assert {name.removeprefix("src/") for name in names - other_files} == package_files()
+    assert other_files == {
         "CHANGELOG.md", "CITATION.cff", "LICENSE", "PKG-INFO", "README.md", "hatch_build.py",
         "pyproject.toml", ".gitignore",
     }  # fmt: skip

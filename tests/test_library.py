@@ -167,7 +167,7 @@ def test_labels_may_be_left_out_and_must_be_as_many_as_texts(frame: pd.DataFrame
 
 @dataclass(frozen=True)
 class SurestFirst:
-    """Somebody's own acquisition."""
+    """A user's own acquisition."""
 
     name: ClassVar[str] = "surest-first"
     power: int = 1
@@ -180,7 +180,7 @@ class SurestFirst:
 
 @dataclass(frozen=True)
 class Alternately(Schedule):
-    """Somebody's own schedule."""
+    """A user's own schedule."""
 
     every: int = 2
     name: ClassVar[str] = "alternately"

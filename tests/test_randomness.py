@@ -31,8 +31,10 @@ def test_a_key_stays_what_it_was_when_a_run_began() -> None:
 def test_another_process_draws_the_same() -> None:
     code = "from hybridal.randomness import stream; print(stream(7, 'initial', 2).integers(2**60))"
     env = {**os.environ, "PYTHONHASHSEED": "1"}
-    said = subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=60)
-    assert int(said.stdout) == stream(7, "initial", 2).integers(2**60)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=60
+    )
+    assert int(ended.stdout) == stream(7, "initial", 2).integers(2**60)
 
 
 def test_no_stream_depends_on_what_others_drew() -> None:

@@ -51,7 +51,7 @@ def create(
 
 
 def leave_reader(project: Project, length: int) -> Path:
-    """What a trainer leaves whose model reads so many words."""
+    """Saves what a trainer saves whose model reads `length` words."""
     tokenizer = Tokenizer(WordLevel({"?": 0}, unk_token="?"))
     tokenizer.pre_tokenizer = Whitespace()
     tokenizer.enable_truncation(length)

@@ -57,7 +57,7 @@ def server() -> Iterator[str]:
 
 
 def while_waiting(project: Project, text_id: str, act: Callable[[], bool]) -> None:
-    """Somebody has locked a text, `act` comes to wait for it, they answer, and both go well."""
+    """A transaction locks a text, `act` waits for the lock, the transaction commits, and both succeed."""
     with ThreadPoolExecutor(1) as pool:
         with project.sessions.begin() as session:
             find_and_lock(session, text_id)

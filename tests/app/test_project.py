@@ -87,7 +87,7 @@ def test_projects_share_a_database_and_nothing_in_it(
     (tmp_path / "q").rename(tmp_path / "r")
     monkeypatch.setenv("HYBRIDAL_DB", empty_postgres)
     moved = Project.open(tmp_path / "r")
-    # Nobody waits for the other project's writers.
+    # Writers of different projects do not wait for each other.
     other = Project.open(tmp_path / "p")
     with moved.sessions.begin() as session, other.sessions.begin() as parallel:
         exclusive(session)

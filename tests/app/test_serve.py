@@ -34,8 +34,8 @@ from .web.visits import local, signed_in
 LIMIT = 120.0  # seconds that anything here may take on a busy machine
 
 
-class Nobody:
-    """A trainer that only tells."""
+class QuietTrainer:
+    """A trainer that only reports its calls."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.tell = tell
@@ -47,7 +47,7 @@ class Nobody:
         self.tell("trainer stopped")
 
 
-def run(folder: Path, tell: Callable[[str], None], ignored: bool, trainer: type[Nobody] = Nobody) -> None:
+def run(folder: Path, tell: Callable[[str], None], ignored: bool, trainer: type[QuietTrainer] = QuietTrainer) -> None:
     if ignored:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     serve(Project.open(folder), port=0, announce=tell, background=trainer(tell))
@@ -107,7 +107,7 @@ def test_an_interrupt_ends_the_trainer_too(tmp_path: Path, how: signal.Signals, 
     assert not (tmp_path / "p" / "labels.db-wal").exists()
 
 
-class Hasty(Nobody):
+class Hasty(QuietTrainer):
     """Interrupts its server before that has begun to serve."""
 
     def start(self) -> None:

@@ -162,16 +162,16 @@ def test_what_an_encoder_speaks_through_is_known_by_its_own_file_or_by_name(tmp_
     ]  # fmt: skip
     (tmp_path / "1_Pooling").mkdir()
     for mean, pooling in ((True, "mean"), (False, "first")):
-        said = {"pooling_mode_cls_token": not mean, "pooling_mode_mean_tokens": mean}
-        (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(said))
+        pooling_config = {"pooling_mode_cls_token": not mean, "pooling_mode_mean_tokens": mean}
+        (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(pooling_config))
         assert {Backbone(name, tmp_path).pooling for name in ("minilm", "mine")} == {pooling}
 
 
 @pytest.mark.parametrize("mode", ["max_tokens", "weightedmean_tokens", "lasttoken"])
 def test_a_pooling_that_we_do_not_have_is_refused_by_name(folder: Path, mode: str) -> None:
     (folder / "1_Pooling").mkdir()
-    said = {"word_embedding_dimension": 64, f"pooling_mode_{mode}": True, "pooling_mode_mean_tokens": False}
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps(said))
+    pooling_config = {"word_embedding_dimension": 64, f"pooling_mode_{mode}": True, "pooling_mode_mean_tokens": False}
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling_config))
     with pytest.raises(UserError, match=rf"pooling of {mode} .*; choose `pooling=mean` or `pooling=first`") as caught:
         _ = Backbone("mine", folder).pooling
     assert caught.value.field == "protocol.pooling"

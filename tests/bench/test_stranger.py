@@ -9,7 +9,7 @@ import yaml
 from bench.process import ROOT
 from bench.stranger import USES
 
-OURS = {"dev", "docs"}  # for whoever works on the project
+OURS = {"dev", "docs"}  # for developers of the project
 
 
 def test_no_extra_is_forgotten() -> None:

@@ -1,4 +1,4 @@
-"""Made-up rounds, for what is said about them."""
+"""Made-up rounds, for tests of the sentences about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hybridal.updates import UPDATES, Update
 
 @dataclass(frozen=True)
 class EnoughLabels(Schedule):
-    """Somebody's own schedule, which switches when it has seen so many labels."""
+    """A user's own schedule, which switches at a number of labels."""
 
     labels: int
     name: ClassVar[str] = "enough-labels"
@@ -33,7 +33,7 @@ class EnoughLabels(Schedule):
 
 @dataclass(frozen=True)
 class ReplaysOnceSettled(Schedule):
-    """Somebody's own schedule, which switches by our rule to another update."""
+    """A user's own schedule, which switches by our rule to another update."""
 
     name: ClassVar[str] = "replays-once-settled"
     spec: ClassVar[str] = f"{__name__}.ReplaysOnceSettled"

@@ -31,5 +31,5 @@ def test_each_gpu_has_its_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_imported_ahead_is_there() -> None:
-    """What is not would be passed over, and nobody would notice."""
+    """A missing module would be skipped without a message."""
     assert all(map(find_spec, (*PROBES, *REPORT)))

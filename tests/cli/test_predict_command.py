@@ -173,6 +173,6 @@ def test_a_folder_over_ray(unbroken: Path, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(PoolPredictions, "make", make)
     ended = hybridal("predict", unbroken, pool, "--ray", "head:6379", "--device", "cpu")
     assert made == [unbroken / "model", "head:6379", "cpu", "a.parquet", "c.parquet"]
-    said = f"Predictions of 2 files written to {tmp_path / 'pool-predictions'}; 1 existed already"
-    assert (ended.code, ended.stdout.splitlines()[-1]) == (0, said)
+    message = f"Predictions of 2 files written to {tmp_path / 'pool-predictions'}; 1 existed already"
+    assert (ended.code, ended.stdout.splitlines()[-1]) == (0, message)
     assert hybridal("predict", unbroken, tmp_path / "nowhere", "--ray", "head:6379").code == 2

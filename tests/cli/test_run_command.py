@@ -134,7 +134,7 @@ class TestRun:
         assert (ended.code, ended.stderr) == (0, "")
         history = RunFolder(folder).history()
         assert [fact.round for fact in history] == [1, 2, 3, 4]
-        assert history[3].labels == history[2].labels  # a last round over all labels, and nobody was asked for more
+        assert history[3].labels == history[2].labels  # a last round over all labels, without new ones
         assert history[-1].test is not None
         lines = ended.stdout.splitlines()
         assert [line.split()[0] for line in lines[2:6]] == ["1", "2", "3", "4"]

@@ -133,8 +133,8 @@ class TestLog:
             screen.waiting(labelled, 4, Path("run/to_label.csv"))
         screen.round_started(2, 3, "retrain")
         screen.waiting(3, 4, Path("run/to_label.csv"))
-        said = [f"Waiting for labels in run/to_label.csv: {labelled} of 4 are there." for labelled in (0, 3, 3)]
-        assert file.getvalue().splitlines() == said
+        lines = [f"Waiting for labels in run/to_label.csv: {labelled} of 4 are there." for labelled in (0, 3, 3)]
+        assert file.getvalue().splitlines() == lines
 
     def test_a_resumed_run_gets_its_header_too(self) -> None:
         file, shown = file_and_screen(terminal=False)
@@ -160,7 +160,7 @@ class TestFollow:
 
     @pytest.mark.parametrize("silent", [True, False])
     def test_a_report_is_prepared_once_there_is_a_round(self, silent: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What cannot be imported ahead is passed over: nobody would notice that a file has another name now."""
+        """A module that cannot be imported early is skipped without a message, so a renamed file would go unnoticed."""
         asked: list[str] = []
         monkeypatch.setattr(screen, "import_later", asked.extend)
         with follow(self.SETTINGS, silent) as observer:

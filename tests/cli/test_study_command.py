@@ -68,42 +68,42 @@ def test_a_plan_is_shown_only_of_tasks_that_are_there(
     monkeypatch.chdir(tmp_path)
     Path("mail.csv").write_text("body,kind\nHello,ham\n")
     file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), "tasks": [task]}))
-    code, said = call(verb, file)
+    code, output = call(verb, file)
     assert code == 2
-    assert says in " ".join(said.split())
-    assert "Study 'mine'" not in said
+    assert says in " ".join(output.split())
+    assert "Study 'mine'" not in output
 
 
 def test_what_run_would_refuse_is_not_planned(file: Path) -> None:
     assert "4 runs in 1 cell" in call("plan", file, *SMALL)[1]
-    code, said = call("plan", file, "--set", "initial=5000")
+    code, output = call("plan", file, "--set", "initial=5000")
     assert code == 2
-    assert "too few for an initial pool of 5000" in said
+    assert "too few for an initial pool of 5000" in output
 
 
 def test_from_a_file_to_a_report(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Several reports are written: the figures of the paper would take seconds each.
     monkeypatch.setattr("hybridal.lab.paper.figures.figures", lambda found: islice(figures(found), 0))
     out = tmp_path / "s"
-    code, said = call("run", file, *SMALL, "--out", out, "--workers", 1)
-    assert code == 0, said
-    assert "Study 'mine': 4 runs in 1 cell, 8 rounds." in said
+    code, output = call("run", file, *SMALL, "--out", out, "--workers", 1)
+    assert code == 0, output
+    assert "Study 'mine': 4 runs in 1 cell, 8 rounds." in output
     assert (out / "report.html").is_file()
     assert (out / "report" / "figures" / "f1-by-schedule.svg").is_file()
-    code, said = call("status", out, "--json")
-    assert [row["state"] for row in json.loads(said)] == ["complete"]
+    code, output = call("status", out, "--json")
+    assert [row["state"] for row in json.loads(output)] == ["complete"]
     assert "All 4 runs are complete." in call("status", out)[1].splitlines()
-    code, said = call("tune", out, "--json")
+    code, output = call("tune", out, "--json")
     assert code == 0
-    assert json.loads(said)["accuracy"]["chosen"] in ([0.01, 1], [0.3, 1])
+    assert json.loads(output)["accuracy"]["chosen"] in ([0.01, 1], [0.3, 1])
     assert "the choice holds for λ from" in call("tune", out)[1]
     before = (out / "report.html").read_bytes()
     assert call("report", out) == (0, f"{out / 'report.html'}\n")
     assert (out / "report.html").read_bytes() == before
-    code, said = call("resume", out, "--workers", 1)
+    code, output = call("resume", out, "--workers", 1)
     assert code == 0
-    assert "All runs are complete: " in said
-    assert "minutes left" not in said
+    assert "All runs are complete: " in output
+    assert "minutes left" not in output
 
 
 def test_a_failed_cell_shows_in_the_exit_code(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,9 +112,9 @@ def test_a_failed_cell_shows_in_the_exit_code(file: Path, tmp_path: Path, monkey
         return [CellOutcome(folder.cells[0].key, "Traceback\nValueError: no luck\n")]
 
     monkeypatch.setattr(Here, "run", fail)
-    code, said = call("run", file, *SMALL, "--out", tmp_path / "s", "--workers", 1)
+    code, output = call("run", file, *SMALL, "--out", tmp_path / "s", "--workers", 1)
     assert code == 3
-    assert "failed: ValueError: no luck" in said
+    assert "failed: ValueError: no luck" in output
     assert "ValueError: no luck" in call("status", tmp_path / "s")[1]
     assert "0 of 4 runs are complete." in call("status", tmp_path / "s")[1].splitlines()
 
@@ -137,9 +137,9 @@ def test_what_stands_in_its_file_is_called_as_it_is_there(file: Path, tmp_path: 
     study = yaml.safe_load(file.read_text())
     study["tasks"][0]["label"] = "topic"
     file.write_text(yaml.safe_dump(study))
-    code, said = call("run", file, "--out", tmp_path / "s")
+    code, output = call("run", file, "--out", tmp_path / "s")
     assert code == 2
-    assert "name yours with `text`, `label` and `id`." in said
+    assert "name yours with `text`, `label` and `id`." in output
 
 
 @pytest.mark.parametrize(
@@ -161,9 +161,9 @@ def test_an_engine_that_cannot_be_leaves_no_folder(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[object, ...], says: str
 ) -> None:
     monkeypatch.setattr("ray.is_initialized", lambda: False)
-    code, said = call("run", file, "--out", tmp_path / "s", *options)
+    code, output = call("run", file, "--out", tmp_path / "s", *options)
     assert code == 2
-    assert says in " ".join(said.split())
+    assert says in " ".join(output.split())
     assert not (tmp_path / "s").exists()
 
 
@@ -174,9 +174,9 @@ def test_a_study_of_another_machine_s_gpu_is_refused_before_its_cells(
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     folder = StudyFolder.create(tmp_path / "s", read_study(file).shrunk(device="cuda"), {})
-    code, said = call("resume", folder.path, "--workers", workers)
+    code, output = call("resume", folder.path, "--workers", workers)
     assert code == 2
-    assert "cuda" in said
+    assert "cuda" in output
     assert not any(folder.error(cell) for cell in folder.cells)
 
 
@@ -190,9 +190,9 @@ def test_a_study_of_another_machine_s_gpu_goes_on_with_a_device_of_this_one(
     study = read_study(file).shrunk(device="cuda", seeds=(1,), schedules=("retrain",), rounds=2)
     about = {"hardware": {"device": "NVIDIA H200"}}
     folder = StudyFolder.create(tmp_path / "s", study, about, checked_tasks(study))
-    code, said = call("resume", folder.path, "--device", "cpu", "--workers", workers)
-    assert code == 0, said
-    assert f"{folder.path} continues on device cpu, after NVIDIA H200: " in said
+    code, output = call("resume", folder.path, "--device", "cpu", "--workers", workers)
+    assert code == 0, output
+    assert f"{folder.path} continues on device cpu, after NVIDIA H200: " in output
     (cell,) = folder.cells
     assert folder.complete(cell)
     (place,) = Journal(folder.path / "places.jsonl").read()
@@ -210,9 +210,9 @@ def test_a_study_of_another_machine_s_gpu_goes_on_with_a_device_of_this_one(
     ],
 )
 def test_any_factor_of_a_study_is_replaced_by_an_option(file: Path, option: tuple[str, str], runs: str) -> None:
-    code, said = call("plan", file, *option)
-    assert code == 0, said
-    assert runs in said
+    code, output = call("plan", file, *option)
+    assert code == 0, output
+    assert runs in output
 
 
 @pytest.mark.parametrize("verb", ["plan", "run"])
@@ -254,6 +254,6 @@ def test_a_backbone_is_checked_although_the_tasks_are_not_here() -> None:
     ],
 )
 def test_what_is_wrong_is_said(arguments: tuple[str, ...], says: str) -> None:
-    code, said = call(*arguments)
+    code, output = call(*arguments)
     assert code == 2
-    assert says in " ".join(said.split())
+    assert says in " ".join(output.split())

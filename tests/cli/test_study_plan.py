@@ -27,7 +27,7 @@ def record(folder: StudyFolder, rounds: int) -> None:
         folder.journal(cell).append({**fact.to_json(), "changes": changes, "seconds": {"train": 60.0}})
 
 
-def said(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def printed(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> list[str]:
     print_plan(folder, json=False)
     first, *others = capsys.readouterr().out.splitlines()
     assert first == "Study 's': 2 runs in 1 cell, 8 rounds."
@@ -35,7 +35,7 @@ def said(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def test_before_it_begins(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(folder, capsys) == [
+    assert printed(folder, capsys) == [
         "Schedules share rounds: 4 to 6 are distinct (1.3 to 2.0 times less work); 0 are done.",
         "How long it takes will be known after the first rounds.",
     ]
@@ -43,7 +43,7 @@ def test_before_it_begins(folder: StudyFolder, capsys: pytest.CaptureFixture[str
 
 def test_on_its_way(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> None:
     record(folder, 3)
-    assert said(folder, capsys) == [
+    assert printed(folder, capsys) == [
         "Schedules share rounds: 4 to 6 are distinct (1.3 to 2.0 times less work); 3 are done.",
         "At most 3 minutes left in one process, from 3 measured rounds.",
     ]
@@ -53,7 +53,7 @@ def test_complete_with_fewer_rounds_than_it_might_have_taken(
     folder: StudyFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record(folder, 4)
-    assert said(folder, capsys) == ["All runs are complete: 4 rounds were distinct (2.0 times less work)."]
+    assert printed(folder, capsys) == ["All runs are complete: 4 rounds were distinct (2.0 times less work)."]
     print_plan(folder, json=True)
     found = json.loads(capsys.readouterr().out)
     assert (found["done"], found["most"], found["left"], found["seconds_left"]) == (4, 6, 0, 0.0)

@@ -18,7 +18,7 @@ STUDY = flags_of(COMMANDS["study"].commands["run"])
 
 
 @pytest.mark.parametrize(
-    ("field", "message", "said"),
+    ("field", "message", "expected"),
     [
         (None, "Leave `labels` out.", "Leave `labels` out."),
         ("classes", "`classes`: 'a' is named twice.", "--classes: 'a' is named twice."),
@@ -40,8 +40,8 @@ STUDY = flags_of(COMMANDS["study"].commands["run"])
         ("protocol.bogus", "`bogus` is not a field.", "`bogus` is not a field."),
     ],
 )
-def test_fields_become_options(field: str | None, message: str, said: str) -> None:
-    assert in_options(UserError(message, field=field), RUN, RUN) == said
+def test_fields_become_options(field: str | None, message: str, expected: str) -> None:
+    assert in_options(UserError(message, field=field), RUN, RUN) == expected
 
 
 def test_what_a_verb_has_no_option_for_is_left_as_its_file_says_it() -> None:

@@ -179,7 +179,7 @@ def test_a_row_with_too_many_cells_is_no_trap(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("a.csv", b"round,acc\n", "a.csv has no rounds"),
         ("a.jsonl", b"\n\n", "a.jsonl has no rounds"),
@@ -188,9 +188,9 @@ def test_a_row_with_too_many_cells_is_no_trap(tmp_path: Path) -> None:
         ("a.csv", b'acc\n"' + b"x" * 200_000 + b'"\n', r"a.csv: 'x{40}' in column 'acc', round 1, is not a number"),
     ],
 )
-def test_files_that_cannot_be_used(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+def test_files_that_cannot_be_used(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         decisions(tmp_path / name, "acc", "accuracy")
 
 

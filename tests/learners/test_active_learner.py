@@ -144,10 +144,10 @@ def test_the_protocol_says_what_chooses_unless_somebody_does(
 def test_a_learner_of_before_margins_goes_on_by_entropy(tmp_path: Path) -> None:
     """Its folder says so, and knows nothing of brief steps."""
     learner_of(protocol="best").save(tmp_path)
-    said = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
-    said["settings"]["acquisition"] = "entropy"
-    del said["protocol"]["min_finetune_steps"]
-    (tmp_path / "run.json").write_text(json.dumps(said), encoding="utf-8")
+    saved = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    saved["settings"]["acquisition"] = "entropy"
+    del saved["protocol"]["min_finetune_steps"]
+    (tmp_path / "run.json").write_text(json.dumps(saved), encoding="utf-8")
     again = ActiveLearner.load(tmp_path)
     assert (again.experiment.acquisition, again.experiment.rules.min_finetune_steps) == (Entropy(), 0)
 

@@ -247,7 +247,7 @@ def test_validation_rows_may_be_missing_where_nothing_looks_at_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"X": None}, "X: None is not a table; give an array"),
         ({"X": [[1, 2], [3]]}, r"X: \[\[1, 2\], \[3\]\] is not a table"),
@@ -257,9 +257,9 @@ def test_validation_rows_may_be_missing_where_nothing_looks_at_them() -> None:
         ({"classes": "sport"}, "`classes` must be a list, a column or a one-dimensional array, not 'sport'"),
     ],
 )
-def test_what_is_no_table_or_list_is_named(given: dict[str, Any], said: str) -> None:
+def test_what_is_no_table_or_list_is_named(given: dict[str, Any], message: str) -> None:
     right = {"X": X, "X_validation": X_VALIDATION, "y_validation": Y_VALIDATION, "classes": TASK.classes}
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         EstimatorLearner(bayes(), **{**right, **given})
 
 

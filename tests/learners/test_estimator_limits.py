@@ -31,8 +31,8 @@ def learner_of(estimator: Any, schedule: str = "retrain", X: Any = X, validation
 
 @pytest.mark.parametrize(("schedule", "signal"), [("auto", "agreement"), *((f"hybrid:{s}", s) for s in NETWORK)])
 def test_signals_that_look_into_a_network(schedule: str, signal: str) -> None:
-    said = f"The signal '{signal}' looks into a network, which an estimator is not; use accuracy, f1 or loss"
-    with pytest.raises(UserError, match=said):
+    message = f"The signal '{signal}' looks into a network, which an estimator is not; use accuracy, f1 or loss"
+    with pytest.raises(UserError, match=message):
         learner_of(GaussianNB(), schedule)
 
 

@@ -346,12 +346,12 @@ def test_what_is_no_list_of_ids_is_named(learner: Learner) -> None:
 
 
 def test_one_id_is_not_taken_for_its_letters() -> None:
-    learner, said = learner_of(), "'row-7' is one id; give a list of them"
-    with pytest.raises(UserError, match=f"teach: {said}"):
+    learner, message = learner_of(), "'row-7' is one id; give a list of them"
+    with pytest.raises(UserError, match=f"teach: {message}"):
         learner.teach("row-7", ["up"] * 5)
-    with pytest.raises(UserError, match=f"withdraw: {said}"):
+    with pytest.raises(UserError, match=f"withdraw: {message}"):
         learner.withdraw("row-7")
-    with pytest.raises(UserError, match=f"leave_out: {said}"):
+    with pytest.raises(UserError, match=f"leave_out: {message}"):
         learner.leave_out("row-7")
 
 
@@ -377,8 +377,8 @@ def test_a_correction_is_new_to_a_model_that_learns_only_the_new() -> None:
     ("wrong", "message"),
     [
         (
-            {"nobody": "up"},
-            "'nobody' is not the id of a text of task 'table' .*; give ids as `query` does, such as 'row-0'",
+            {"row-x": "up"},
+            "'row-x' is not the id of a text of task 'table' .*; give ids as `query` does, such as 'row-0'",
         ),
         ({"row-7": "sideways"}, "'sideways' is not a class of task 'table'; its classes are down, up"),
     ],
@@ -428,8 +428,8 @@ def test_withdrawing_what_has_no_label_changes_nothing() -> None:
 def test_withdrawing_an_unknown_text_changes_nothing() -> None:
     learner = taught(1)
     labels = learner.labels
-    with pytest.raises(UserError, match="'nobody' is not the id"):
-        learner.withdraw([next(iter(labels)), "nobody"])
+    with pytest.raises(UserError, match="'row-x' is not the id"):
+        learner.withdraw([next(iter(labels)), "row-x"])
     assert learner.labels == labels
 
 

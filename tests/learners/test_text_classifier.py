@@ -48,8 +48,8 @@ def test_it_answers_as_the_learner_that_was_exported(learner: ActiveLearner, fol
     np.testing.assert_allclose(found, learner.predict_proba(texts), atol=1e-6)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     assert saved.classes == TASK.classes
-    said = [TASK.classes[best] for best in found.argmax(axis=1)]
-    assert saved.predict(texts).tolist() == learner.predict(texts).tolist() == said
+    expected = [TASK.classes[best] for best in found.argmax(axis=1)]
+    assert saved.predict(texts).tolist() == learner.predict(texts).tolist() == expected
 
 
 def test_the_model_of_a_run_is_found_in_its_folder(learner: ActiveLearner, folder: Path, tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_plain_transformers_gives_the_same_probabilities(learner: ActiveLearner,
 
     classify = pipeline("text-classification", model=str(folder), device="cpu")
     texts = [*TASK.test.texts[:10], "goal " * 50]
-    said = classify(texts, truncation=True, top_k=None, batch_size=4)
-    theirs = [[{one["label"]: one["score"] for one in each}[name] for name in TASK.classes] for each in said]
+    answers = classify(texts, truncation=True, top_k=None, batch_size=4)
+    theirs = [[{one["label"]: one["score"] for one in each}[name] for name in TASK.classes] for each in answers]
     np.testing.assert_allclose(theirs, learner.predict_proba(texts), atol=1e-4)
 
 

@@ -26,7 +26,7 @@ def calm(rounds: int, first: int = 500, share: float = 0.004, right: int = 44, n
 
 
 def gaining(monkeypatch: pytest.MonkeyPatch, gains: dict[int, tuple[float, float, float]]) -> None:
-    """Replaces the forecast by these gains in macro-F1 after so many labels: expected, low and high."""
+    """Replaces the forecast by these gains in macro-F1: number of labels, expected, low and high."""
 
     def scripted(seen: list[Observation], labels: int, classes: int) -> Forecast:
         gain = Interval(*gains[seen[-1].labels])

@@ -44,7 +44,7 @@ def test_what_a_backbone_said_of_its_own_head_and_digits_is_not_said_of_ours(
     name: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
 ) -> None:
     backbone = random_backbone(name, tiny.folder, tmp_path / "encoder")
-    about = {"num_labels": 7, "problem_type": "multi_label_classification", "_name_or_path": "/home/somebody"}
+    about = {"num_labels": 7, "problem_type": "multi_label_classification", "_name_or_path": "/home/ada"}
     path = backbone.folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | about | {"dtype": "float16", "torch_dtype": "float16"}))
     classifier = classifier_of(backbone, task, pooling=pooling)
@@ -54,7 +54,7 @@ def test_what_a_backbone_said_of_its_own_head_and_digits_is_not_said_of_ours(
     assert model.dtype == torch.float32
     assert model.config.id2label == dict(enumerate(task.classes))
     assert model.config.problem_type == "single_label_classification"
-    assert "/home/somebody" not in (tmp_path / "saved" / "config.json").read_text()
+    assert "/home/ada" not in (tmp_path / "saved" / "config.json").read_text()
     ids = torch.randint(5, 2000, (3, 9), generator=torch.Generator().manual_seed(0))
     mask = torch.ones_like(ids)
     with torch.inference_mode():
@@ -202,6 +202,6 @@ def test_the_longest_text_that_is_allowed_can_be_read(backbone: Backbone, task: 
 def test_a_head_says_of_what_it_heard_what_the_model_says(tiny: Backbone, task: Task, pooling: str) -> None:
     classifier = classifier_of(tiny, task, pooling=pooling)
     examples = examples_of(tiny, task.train, np.arange(5))
-    said = predict(classifier, examples.source, examples.rows, features=True)
-    assert said.embedding is not None
-    np.testing.assert_allclose(classifier.head().logits(said.embedding), said.logits, atol=1e-5)
+    predicted = predict(classifier, examples.source, examples.rows, features=True)
+    assert predicted.embedding is not None
+    np.testing.assert_allclose(classifier.head().logits(predicted.embedding), predicted.logits, atol=1e-5)

@@ -211,7 +211,7 @@ def test_what_is_written_down_of_classes_are_examples_of_them(task: Task, tiny: 
     assert of.tolist() == [0, 1, 0, 1, 1]
     cost = model.fit(Plan(model.start(POOL), POOL.order), POOL, 1).cost
     assert cost.examples // cost.epochs == len(POOL.order) + 5
-    # Where a class lies for the first draw: in the middle of all that is said of it.
+    # The centre of a class for the first draw: the mean of its name and descriptions.
     found = model.describe_classes()
     assert found is not None
     np.testing.assert_allclose(found[1], model.embed([texts[at] for at in (1, 3, 4)]).mean(axis=0), atol=1e-5)
@@ -256,7 +256,7 @@ def test_numbers_that_are_described_say_something(task: Task, tiny: Backbone) ->
     model = TransformerModel(numbered, tiny, NAMED, 1, CPU)
     assert model.description_features is not None
     assert model.description_features[1].tolist() == [1]
-    assert model.describe_classes() is None  # nothing is said of the other one
+    assert model.describe_classes() is None  # the other class has no description
     plain = TransformerModel(numbered, tiny, replace(NAMED, use_class_descriptions=False), 1, CPU)
     assert plain.description_features is None
 

@@ -29,10 +29,10 @@ def program(environment: str, name: str) -> str:
 
 @contextmanager
 def running(command: list[str], log: Path, environment: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Runs a program beside the test; what it says is in `log`."""
-    with log.open("wb") as said:
+    """Runs a program during the test; its output goes to `log`."""
+    with log.open("wb") as output:
         process = subprocess.Popen(
-            command, stdout=said, stderr=said, env={**os.environ, **(environment or {})}, cwd=log.parent
+            command, stdout=output, stderr=output, env={**os.environ, **(environment or {})}, cwd=log.parent
         )
         try:
             yield

@@ -90,10 +90,10 @@ def test_label_studio_labels_and_hybridal_learns(tmp_path: Path) -> None:
 
             # A person annotates there, and the webhook makes the model here learn.
             theirs = sent(studio.get("/api/tasks", params={"project": project, "page_size": 100}))["tasks"]
-            said = {}
+            annotations = {}
             for task in theirs[:40]:
                 body = {"result": choice(task["data"]["text"])}
-                said[task["id"]] = sent(studio.post(f"/api/tasks/{task['id']}/annotations/", json=body))["id"]
+                annotations[task["id"]] = sent(studio.post(f"/api/tasks/{task['id']}/annotations/", json=body))["id"]
             trainer = until(lambda: _learnt(ours, 1), "the first round")
             assert trainer["error"] == ""
             counts = sent(ours.get("/api/project"))["counts"]
@@ -113,7 +113,7 @@ def test_label_studio_labels_and_hybridal_learns(tmp_path: Path) -> None:
             assert sent(studio.get(f"/api/ml/{backend['id']}"))["state"] == "CO"
 
             # What is changed or deleted there is changed and withdrawn here.
-            first, second = [*said.values()][:2]
+            first, second = [*annotations.values()][:2]
             text = theirs[0]["data"]
             changed = choice("ball" if choice(text["text"])[0]["value"]["choices"] == ["food"] else "bread")
             sent(studio.patch(f"/api/annotations/{first}/", json={"result": changed}))

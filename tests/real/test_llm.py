@@ -66,7 +66,7 @@ def test_a_real_language_model_is_tried_and_labels(
         expect(panel.get_by_text("Waiting for more texts.")).to_be_visible(timeout=PATIENCE)
         shot(page, "real-llm")
         with app.project.reads() as session:
-            said = session.execute(
+            annotations = session.execute(
                 select(Class.name, Person.kind)
                 .select_from(Annotation)
                 .join(Class, Class.number == Annotation.class_number)
@@ -75,5 +75,5 @@ def test_a_real_language_model_is_tried_and_labels(
             answers = session.scalars(select(LlmAnswer)).all()
         assert len(answers) == len(TEXTS)
         assert all(answer.tokens > 0 and answer.confidence is not None for answer in answers)
-        assert len(said) == len(TEXTS)
-        assert {kind for _, kind in said} == {"llm"}
+        assert len(annotations) == len(TEXTS)
+        assert {kind for _, kind in annotations} == {"llm"}

@@ -43,13 +43,13 @@ def round_after(history: tuple[Round, ...], schedule: Schedule, rounds: int = 10
     update = schedule.decide(history)
     sequence = (history[-1].update_sequence if history else "") + update.letter
     draw = random.Random(sequence)
-    anew = update.name == "retrain"
+    retrains = update.name == "retrain"
     # It grows and then stays: rounds 6 and 7 of the trunk are the first two that move by less than half a point.
     right = round(800 * (0.9 - 0.42 * 0.45**t)) + (draw.randint(-5, 5) if t < 5 or t > 8 else 0)
-    worn = 0.0 if anew else 0.035 * (t - sequence.count("R"))
+    worn = 0.0 if retrains else 0.035 * (t - sequence.count("R"))
     before = history[-1].validation if history else None
     labels = 48 + 16 * (t - 1)
-    epochs = 5 if anew else 2
+    epochs = 5 if retrains else 2
     steps = epochs * -(-labels // 16)
     moved = None if before is None else abs(right - before.right) / 800
     validation = metrics(right, 800, 0.05 + worn)

@@ -53,7 +53,7 @@ def test_a_run_that_settles_in_its_last_round_has_not_been_fine_tuned() -> None:
         ("replay:96", "the newest labels and 96 older ones"),
         ("replay:equal", "the newest labels and as many older ones."),
         ("replay:equal:balanced", "the newest labels and as many older ones, drawn to balance the classes."),
-        ("refit", "only its head was fitted anew, to all labels"),
+        ("refit", "only its head was refitted, to all labels"),
         ("fixed:4", "In rounds 4–10 the model was fine-tuned"),
     ],
 )

@@ -46,7 +46,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 def test_every_setting_of_a_task_is_passed_on(asked: list[dict[str, Any]]) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     options: dict[str, Any] = {
         "text": "body",
         "label": "kind",
@@ -58,7 +58,7 @@ def test_every_setting_of_a_task_is_passed_on(asked: list[dict[str, Any]]) -> No
         "drop_empty": True,
         "drop_duplicates": True,
     }
-    notify = said.append
+    notify = messages.append
     assert find_task(Settings("mail.csv", seed=5, **options), notify) is TASK
     expected = {**options, "name": "mail.csv", "validation_size": None, "test_size": None, "split_seed": 42}
     assert asked == [{**expected, "notify": notify}]
@@ -127,13 +127,13 @@ def test_what_takes_time_is_announced(monkeypatch: pytest.MonkeyPatch, tmp_path:
         notify(f"fetching {hub_id}")
         raise UserError("no hub here")
 
-    said: list[str] = []
+    messages: list[str] = []
     observer = Observer()
-    monkeypatch.setattr(observer, "message", said.append)
+    monkeypatch.setattr(observer, "message", messages.append)
     monkeypatch.setattr(hub_models, "folder", folder)
     with pytest.raises(UserError, match="no hub here"):
         build_model(replace(SETTINGS, backbone="bert"), TASK, (), observer)
-    assert said == ["fetching google-bert/bert-base-uncased"]
+    assert messages == ["fetching google-bert/bert-base-uncased"]
 
 
 def test_a_length_that_the_backbone_cannot_read() -> None:

@@ -92,7 +92,7 @@ def test_the_card_says_how_the_model_came_about(export: Export) -> None:
     card = (
         export(test=Metrics(30, 24, 0.8, 0.75, 0.5, 0.11, 0.3, 0.45, 0.06, support=(15, 15))) / "README.md"
     ).read_text()
-    for said in (
+    for expected in (
         "`tiny`",
         "`fixed:3`",
         "seed 9",
@@ -101,7 +101,7 @@ def test_the_card_says_how_the_model_came_about(export: Export) -> None:
         "- sport\n- food",
         "a temperature of 1.250",
     ):
-        assert said in card
+        assert expected in card
     assert "| validation | 40 | 0.900 (0.769 to 0.960) | 0.850 (0.707 to 0.930) | 0.400 | 0.350 | – | – |\n" in card
     assert "| test | 30 | 0.800 (0.627 to 0.905) | 0.750 (0.570 to 0.872) | 0.500 | 0.450 | – | – |\n" in card
     assert card.startswith("---\nlibrary_name: transformers\n")
@@ -127,10 +127,10 @@ def test_a_newer_export_takes_the_place_of_the_older(export: Export) -> None:
 @pytest.mark.parametrize("name", ["model", "model/run.json", "model/notes/today.txt"])
 def test_anything_else_is_not_written_over(export: Export, name: str, tmp_path: Path) -> None:
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-    (tmp_path / name).write_text("dear to somebody")
+    (tmp_path / name).write_text("dear to its owner")
     with pytest.raises(UserError, match="model holds other files than a model, which are not overwritten"):
         export()
-    assert (tmp_path / name).read_text() == "dear to somebody"
+    assert (tmp_path / name).read_text() == "dear to its owner"
 
 
 def test_an_empty_folder_will_do(export: Export, tmp_path: Path) -> None:

@@ -42,11 +42,11 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def test_a_folder_says_what_was_asked_and_on_what(folder: RunFolder) -> None:
-    said = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
-    assert said == {"format": FORMAT, **folder.about()}
-    assert said["protocol"] == protocol("reference", {"rounds": 3}).to_json()
-    assert said["task"] == {"name": "toy", "classes": list(TASK.classes), "texts": 20, "fingerprint": TASK.fingerprint}
-    assert said["hardware"] == {"cores": 2}
+    saved = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
+    assert saved == {"format": FORMAT, **folder.about()}
+    assert saved["protocol"] == protocol("reference", {"rounds": 3}).to_json()
+    assert saved["task"] == {"name": "toy", "classes": list(TASK.classes), "texts": 20, "fingerprint": TASK.fingerprint}
+    assert saved["hardware"] == {"cores": 2}
     assert folder.settings() == SETTINGS
     assert folder.task().fingerprint == TASK.fingerprint
     assert folder.history() == []
@@ -153,12 +153,12 @@ def test_what_is_no_run_folder(tmp_path: Path) -> None:
 
 
 def test_a_run_keeps_the_rules_that_it_began_with(tmp_path: Path) -> None:
-    """Though the protocol of that name has other ones since, or ones that nobody knew of then."""
+    """Even if the protocol of that name has changed since, or has new settings."""
     folder = RunFolder.create(tmp_path / "run", Settings("toy", overrides={"rounds": 3}), TASK, {})
-    said = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
-    del said["protocol"]["use_class_descriptions"]
-    said["protocol"]["min_steps"] = 7
-    (folder.path / "run.json").write_text(json.dumps(said), encoding="utf-8")
+    saved = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
+    del saved["protocol"]["use_class_descriptions"]
+    saved["protocol"]["min_steps"] = 7
+    (folder.path / "run.json").write_text(json.dumps(saved), encoding="utf-8")
     rules = folder.settings().rules
     assert (rules.use_class_descriptions, rules.min_steps, rules.rounds) == (False, 7, 3)
     assert protocol("best").use_class_descriptions
@@ -174,10 +174,10 @@ def test_a_folder_says_what_chooses_though_nobody_asked_for_it(tmp_path: Path, n
 def test_a_run_keeps_what_it_chose_by_and_the_floors_of_its_time(tmp_path: Path) -> None:
     """As one of before margins and brief steps were the defaults, when they were not known of."""
     folder = RunFolder.create(tmp_path / "run", Settings("toy"), TASK, {})
-    said = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
-    said["settings"]["acquisition"] = "entropy"
-    del said["protocol"]["min_finetune_steps"]
-    (folder.path / "run.json").write_text(json.dumps(said), encoding="utf-8")
+    saved = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
+    saved["settings"]["acquisition"] = "entropy"
+    del saved["protocol"]["min_finetune_steps"]
+    (folder.path / "run.json").write_text(json.dumps(saved), encoding="utf-8")
     settings = folder.settings()
     assert (settings.protocol, settings.acquisition_spec, settings.rules.min_finetune_steps) == ("best", "entropy", 0)
     assert settings.rules.epochs(21, asked=3) == 3
@@ -255,10 +255,10 @@ def test_other_texts_are_not_taken_for_the_runs_own(folder: RunFolder) -> None:
 
 def test_a_folder_of_an_unpublished_version_is_refused_in_one_sentence(folder: RunFolder) -> None:
     file = folder.path / "run.json"
-    said = json.loads(file.read_text(encoding="utf-8"))
-    said["settings"]["overrides"] = {"brief_steps": 3}
-    said["protocol"]["names"] = said["protocol"].pop("use_class_descriptions")
-    file.write_text(json.dumps({name: value for name, value in said.items() if name != "format"}), encoding="utf-8")
+    saved = json.loads(file.read_text(encoding="utf-8"))
+    saved["settings"]["overrides"] = {"brief_steps": 3}
+    saved["protocol"]["names"] = saved["protocol"].pop("use_class_descriptions")
+    file.write_text(json.dumps({name: value for name, value in saved.items() if name != "format"}), encoding="utf-8")
     folder.rounds.append({"round": 1, "word": "R", "news": None})
     sentence = f"{folder.path} was written by an unpublished version of hybridal; start a new run."
     opened = RunFolder(folder.path)
@@ -269,7 +269,7 @@ def test_a_folder_of_an_unpublished_version_is_refused_in_one_sentence(folder: R
 
 def test_a_folder_of_a_newer_version_is_refused(folder: RunFolder) -> None:
     file = folder.path / "run.json"
-    said = json.loads(file.read_text(encoding="utf-8"))
-    file.write_text(json.dumps(said | {"format": FORMAT + 1}), encoding="utf-8")
+    saved = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(saved | {"format": FORMAT + 1}), encoding="utf-8")
     with pytest.raises(UserError, match=rf"newer version of hybridal \(format {FORMAT + 1}\); update hybridal"):
         folder.about()

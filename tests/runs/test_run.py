@@ -234,16 +234,16 @@ class TestCarryOn:
     def test_a_tracker_that_fails_costs_no_round_and_hears_of_all_when_the_run_goes_on(
         self, settings: Settings, tmp_path: Path
     ) -> None:
-        said: list[str] = []
+        messages: list[str] = []
 
         class Listens(Observer):
             def message(self, text: str) -> None:
-                said.append(text)
+                messages.append(text)
 
         folder = run.begin(replace(settings, tracker=f"{__name__}.Notes:{tmp_path / 'notes'}"), tmp_path / "run")
         assert len(run.resume_run(folder, Listens())) == 3
-        assert len(said) == 1
-        assert said[0].startswith("The tracker failed ([Errno 2] No such file or directory: ")
+        assert len(messages) == 1
+        assert messages[0].startswith("The tracker failed ([Errno 2] No such file or directory: ")
         (tmp_path / "notes").mkdir()
         for _ in range(2):
             assert len(run.resume_run(folder)) == 3
@@ -319,7 +319,7 @@ class TestByHand:
         folder = run.begin(asked, tmp_path / "run")
         (tmp_path / "elsewhere").mkdir()
         monkeypatch.chdir(tmp_path / "elsewhere")
-        monkeypatch.setattr("hybridal.annotators.labels_file.time", SimpleNamespace())  # nobody waits
+        monkeypatch.setattr("hybridal.annotators.labels_file.time", SimpleNamespace())  # a wait would fail
         assert len(run.resume_run(folder)) == 3
 
     def test_validation_labels_come_from_the_file(self, tmp_path: Path) -> None:
@@ -426,7 +426,7 @@ class TestBest:
         folder = run.begin(replace(best, stop="auto"), tmp_path / "run")
         history = run.resume_run(folder)
         assert history[3].update == "finetune:3"
-        assert history[3].labels == history[2].labels  # nobody was asked for more
+        assert history[3].labels == history[2].labels  # no new labels were asked for
         # And the names of both classes; two steps an epoch, of which there are to be ten.
         assert (history[3].cost.examples, history[3].cost.steps) == (5 * (history[3].labels + 2), 10)
         assert run.resume_run(folder) == history

@@ -165,7 +165,7 @@ def test_a_file_need_not_name_a_task(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("task: [imdb\n", "asked.yaml is not valid YAML: .*line 2"),
         ("task: imdb\n\tseed: 3\n", "asked.yaml is not valid YAML: .*line 2"),
@@ -183,8 +183,10 @@ def test_a_file_need_not_name_a_task(tmp_path: Path) -> None:
         ("overrides:\n", "'overrides' must be"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path, content: str | bytes, said: str) -> None:
-    with pytest.raises(UserError, match=said) as caught:
+def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(
+    tmp_path: Path, content: str | bytes, message: str
+) -> None:
+    with pytest.raises(UserError, match=message) as caught:
         read_settings(written(tmp_path, content))
     assert "\n" not in str(caught.value)
 

@@ -50,7 +50,7 @@ FORMULAS = ["=1+1", "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "ï¼1", "ï
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Iterator[Project]:
-    """A project in which every name that somebody can choose is a traversal or a formula."""
+    """A project in which every name that a user can choose is a path traversal or a formula."""
     names = TRAVERSALS + FORMULAS
     rows = [
         Row(f"{name} {at}" if name in FORMULAS else f"{name}/{at}", name + " text", None, dict.fromkeys(names, name))

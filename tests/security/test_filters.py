@@ -1,7 +1,7 @@
-"""Filters, orders and lists tell nobody what the page would not show them.
+"""Filters, orders and lists reveal nothing that the page would not show to the same person.
 
 Label Studio's filters followed relations to any column, secrets among them, character by character (CVE-2023-47117, its
-pull request 5012). Here an annotator's every question gets the same answer whatever other people have said.
+pull request 5012). Here every request of an annotator gets the same answer, whatever other people annotated.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WORDS = (
     "",
     "text 1",
     "secret comment",
-    "Somebody Else",
+    "Another Person",
     "b",
     "%",
     "_",
@@ -43,7 +43,7 @@ STATES = (None, *(state for state in get_args(State) if state != "deleted"))
 
 
 def answers(visit: Visit) -> dict[str, Any]:
-    """What somebody is told by every combination of filters, and of each text."""
+    """Answers to every combination of filters, and for each text."""
     found: dict[str, Any] = {}
     for words, state, name in product(WORDS, STATES, ("", "a", "b")):
         asked = {"search": words, "class": name, "whole": True} | ({"state": state} if state else {})
@@ -62,7 +62,7 @@ def test_an_annotator_learns_nothing_of_other_peoples_answers(app: FastAPI, proj
     before = answers(visit)
     with project.sessions.begin() as session:
         other = session.get_one(Person, other.number)
-        other.name = "Somebody Else"
+        other.name = "Another Person"
         annotate(session, other, "t0", "label", class_name="b", comment="secret comment", flagged=True, key="1")
         annotate(session, other, "t1", "label", class_name="b", comment="secret comment", key="2")
         annotate(session, other, "t2", "skip", comment="secret comment", flagged=True, key="3")

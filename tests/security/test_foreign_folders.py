@@ -1,4 +1,4 @@
-"""Folders of backbones, models, runs and caches that somebody else made: nothing in them is run, nothing beyond read.
+"""Untrusted folders of backbones, models, runs and caches: no code in them runs, no file outside them is read.
 
 Pickles run code when they are read, even with `weights_only=True` (CVE-2025-32434, CVE-2026-24747), transformers ran
 code that a configuration named (CVE-2026-4372), wrote where a chat template's name led (CVE-2026-9856), and reads what
@@ -147,8 +147,8 @@ def test_a_configuration_names_no_kernel_that_is_fetched_and_run(
     kind: str, field: str, inside: bool, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     folder = shutil.copytree(request.getfixturevalue(kind), tmp_path / "copy")
-    said = {field: "evil/kernels:run"}
-    change(folder / "config.json", **({"body": said} if inside else said))
+    code = {field: "evil/kernels:run"}
+    change(folder / "config.json", **({"body": code} if inside else code))
     with pytest.raises(UserError, match="names code of a hub"):
         load(folder)
 
@@ -226,10 +226,10 @@ def test_parquet_files_of_tasks_and_uploads_bring_no_types_of_python(mark: Path,
     from pyarrow import parquet
 
     save_task(toy_task(), tmp_path / "task")
-    said = {"ARROW:extension:name": "arrow.py_extension_type", "ARROW:extension:metadata": pickle.dumps(Trap(mark))}
+    metadata = {"ARROW:extension:name": "arrow.py_extension_type", "ARROW:extension:metadata": pickle.dumps(Trap(mark))}
     for name in ("train", "validation", "test"):
         table = parquet.read_table(tmp_path / "task" / f"{name}.parquet")
-        fields = [field.with_metadata(said) for field in table.schema]
+        fields = [field.with_metadata(metadata) for field in table.schema]
         trapped = pyarrow.Table.from_arrays(table.columns, schema=pyarrow.schema(fields))
         parquet.write_table(trapped, tmp_path / "task" / f"{name}.parquet")
     load_saved(tmp_path / "task")

@@ -77,11 +77,11 @@ def test_a_study_in_yaml_makes_no_objects(tmp_path: Path) -> None:
     """Label Studio read YAML with a loader that calls what it names (huntr, February 2021)."""
     path = tmp_path / "study.yaml"
     mark = tmp_path / "code ran"
-    for said in (
+    for content in (
         f"tasks: !!python/object/apply:os.mkdir [{str(mark)!r}]",
         f"tasks: !!python/object/new:os.mkdir [{str(mark)!r}]",
     ):
-        path.write_text(said)
+        path.write_text(content)
         with pytest.raises(UserError):
             read_study(path)
     assert not mark.exists()

@@ -108,13 +108,13 @@ def test_numbers_of_other_people_lead_nowhere(app: FastAPI, project: Project) ->
     token = first.post("/api/tokens", {"name": "mine", "role": "reviewer"}).json()
     assert second.get("/api/tokens").json()["items"] == []
     assert second.post(f"/api/tokens/{token['number']}/revoke").status_code == 404
-    said = {"key": "first", "text": "t1", "action": "label", "class": "a"}
-    assert first.post("/api/annotations", said).status_code == 200
+    answer = {"key": "first", "text": "t1", "action": "label", "class": "a"}
+    assert first.post("/api/annotations", answer).status_code == 200
     taken_back = second.post("/api/undo", {"key": "second", "undoes": "first"})
     assert taken_back.status_code != 200 or taken_back.json()["item"] is None
     assert [one["class"] for one in first.get("/api/texts/t1").json()["annotations"]] == ["a"]
     # A key that another person used is not theirs to answer under.
-    assert second.post("/api/annotations", {**said, "class": "b"}).status_code in (200, 409)
+    assert second.post("/api/annotations", {**answer, "class": "b"}).status_code in (200, 409)
     assert first.get("/api/texts/t1").json()["annotations"][0]["class"] == "a"
     password = {"number": me(project).number, "new": "taken over"}
     assert second.post("/api/password", password).status_code == 403
@@ -140,7 +140,7 @@ def test_a_fresh_app_has_no_default_credentials(tmp_path: Path) -> None:
         project = create(tmp_path / name)
         visit = Visit(create_app(project))
         for person in ("me", "admin", "owner", "argilla", "(file)"):
-            for password in ("", "password", "12345678", "password1234", "admin", "nobody's password"):
+            for password in ("", "password", "12345678", "password1234", "admin", "a stranger's password"):
                 visit.client.app.state.tries._left.clear()  # type: ignore[attr-defined]
                 visit.client.app.state.visits._left.clear()  # type: ignore[attr-defined]
                 assert visit.post("/api/login", {"name": person, "password": password}).status_code == 401

@@ -32,7 +32,7 @@ assert "antigravity" not in sys.modules
 
 @pytest.mark.parametrize(("slow", "code"), [("colorsys", 0), ("interrupted", 5)])
 def test_a_process_that_was_interrupted_in_an_import_ends(tmp_path: Path, slow: str, code: int) -> None:
-    """Python may leave its import lock taken then: what is imported beside never comes in."""
+    """Python may leave its import lock taken then, and an import in another thread would never finish."""
     (tmp_path / "long.py").write_text("import time; time.sleep(0.3)")
     (tmp_path / "interrupted.py").write_text("import _imp; _imp.acquire_lock(); raise KeyboardInterrupt")
     script = f"""
@@ -51,10 +51,10 @@ _imp.acquire_lock()
 
 
 @pytest.mark.parametrize(
-    ("presses", "then", "said"), [(1, "pass", "all of it\n"), (2, "pass", ""), (2, "raise ImportError", "")]
+    ("presses", "then", "output"), [(1, "pass", "all of it\n"), (2, "pass", ""), (2, "raise ImportError", "")]
 )
 def test_a_ctrl_c_is_heard_when_all_is_imported_and_a_second_one_at_once(
-    tmp_path: Path, presses: int, then: str, said: str
+    tmp_path: Path, presses: int, then: str, output: str
 ) -> None:
     """Also where the import swallows it, as torch does, which clears the errors of what it imports from C."""
     (tmp_path / "deaf.py").write_text(
@@ -80,7 +80,7 @@ except KeyboardInterrupt:
     sys.exit(5)
 """
     ended = subprocess.run([sys.executable, "-c", script], timeout=60, check=False, capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (5, said, "")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (5, output, "")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hybridal.system.exit import Terminated, interrupted_by_sigterm
 
 _FULL = Path("/dev/full")
-# A GPU is only said to be in use; what takes long to take down is an object that speaks when it goes.
+# The GPU is only marked as used; what is slow to tear down is an object that prints when it is deleted.
 _SCRIPT = """
 import atexit, sys, threading, time, types
 from hybridal.system.exit import fast_exit
@@ -41,7 +41,7 @@ def test_after_a_gpu_nothing_is_taken_down_one_by_one_but_all_is_said_and_done(e
 
 
 @pytest.mark.parametrize(
-    ("gpu", "end", "code", "said"),
+    ("gpu", "end", "code", "error"),
     [
         (False, "sys.exit(3)", 3, ""),
         (True, "pass", 0, ""),
@@ -49,10 +49,10 @@ def test_after_a_gpu_nothing_is_taken_down_one_by_one_but_all_is_said_and_done(e
         (True, "raise ValueError('a bug')", 1, "ValueError: a bug"),
     ],
 )
-def test_all_else_ends_as_python_does(gpu: bool, end: str, code: int, said: str) -> None:
+def test_all_else_ends_as_python_does(gpu: bool, end: str, code: int, error: str) -> None:
     ended = _ended(gpu, end, stdout=subprocess.PIPE)
     assert (ended.returncode, ended.stdout.split("\n")) == (code, ["waited for", "told", "taken down", ""])
-    assert said in ended.stderr
+    assert error in ended.stderr
 
 
 @pytest.mark.skipif(not _FULL.exists(), reason="needs a device that is full")

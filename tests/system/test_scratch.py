@@ -56,7 +56,7 @@ def test_what_a_killed_process_left_goes_with_the_next(place: Path) -> None:
     process.join(60)
     [left] = place.iterdir()
     with scratch():
-        assert left.exists()  # as young as one that somebody has just made
+        assert left.exists()  # as young as one that another process has just made
     age(left)
     with scratch():
         assert not left.exists()

@@ -64,18 +64,18 @@ def leftovers(folder: Path) -> list[str]:
 
 
 def test_members_are_placed_and_kept(shelf: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     whole = sha256(next(shelf.iterdir()).read_bytes())
     files = WheelFiles(REQUIREMENT, MEMBERS, {**SHA256, "wheel": whole})
-    assert fetch(files, folder, said.append) == folder
+    assert fetch(files, folder, messages.append) == folder
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == TEXTS
     assert leftovers(folder) == []
-    assert len(said) == 1
-    assert REQUIREMENT in said[0]
+    assert len(messages) == 1
+    assert REQUIREMENT in messages[0]
 
     monkeypatch.setattr(subprocess, "run", no_pip)
-    assert fetch(files, folder, said.append) == folder
-    assert len(said) == 1
+    assert fetch(files, folder, messages.append) == folder
+    assert len(messages) == 1
 
 
 @pytest.mark.parametrize(("key", "named"), [("b.txt", "tiny_texts/data/b.txt"), ("wheel", "tiny_texts-1.0")])

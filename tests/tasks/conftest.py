@@ -34,7 +34,7 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A mirror of two made-up tasks, one with its label names in the schema and one with them beside."""
+    """A mirror of two made-up tasks: one has its label names in the schema, the other in a separate file."""
     root = tmp_path / "mirror"
     for name, classes in (("ag_news", ["World", "Sports"]), ("my-mail", ["ham", "spam", "maybe"])):
         folder = root / name

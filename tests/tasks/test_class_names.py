@@ -42,7 +42,7 @@ def test_held_out_rows_of_a_class_that_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("train", "asked", "said"),
+    ("train", "asked", "message"),
     [
         (rows(None, None), None, r"train\.csv: no row has a label; name the classes with `classes`"),
         (rows("spam", None), None, r"train\.csv: every label is 'spam'"),
@@ -56,8 +56,8 @@ def test_held_out_rows_of_a_class_that_is_left_out() -> None:
         (rows("spam", "ham"), ["spam", "h" * 1001], "`classes`: a name has 1,001 characters"),
     ],
 )
-def test_classes_that_make_no_task(train: Rows, asked: list[str] | None, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_classes_that_make_no_task(train: Rows, asked: list[str] | None, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         choose_classes(train, [], asked)
 
 
@@ -83,18 +83,18 @@ def test_a_held_out_label_that_train_lacks(asked: list[str] | None) -> None:
 def test_labels_that_differ_only_in_capitals_or_blanks_are_named(
     found: list[str | None], asked: list[str], named: str
 ) -> None:
-    said: list[str] = []
-    note_lookalikes("train.csv", found, asked, said.append)
-    assert len(said) == 1
-    assert said[0].startswith("train.csv: ")
-    assert f"{named} different classes, though only capitals or blanks differ; spell them alike if" in said[0]
+    messages: list[str] = []
+    note_lookalikes("train.csv", found, asked, messages.append)
+    assert len(messages) == 1
+    assert messages[0].startswith("train.csv: ")
+    assert f"{named} different classes, though only capitals or blanks differ; spell them alike if" in messages[0]
 
 
 @pytest.mark.parametrize(("found", "asked"), [(["bug", "bugs", None], []), (["Bug", "bug"], ["bug", "Bug", "idea"])])
 def test_nothing_is_said_of_labels_that_differ_or_were_asked_for(found: list[str | None], asked: list[str]) -> None:
-    said: list[str] = []
-    note_lookalikes("train.csv", found, asked, said.append)
-    assert said == []
+    messages: list[str] = []
+    note_lookalikes("train.csv", found, asked, messages.append)
+    assert messages == []
 
 
 @pytest.mark.parametrize(

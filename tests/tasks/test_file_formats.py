@@ -49,7 +49,7 @@ def test_a_very_long_text(write: Write) -> None:
 def test_reading_leaves_the_limit_of_the_process_to_other_readers(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Uploads are read in several threads: a reader that restores the limit breaks the one beside it."""
+    """Uploads are read in several threads: a reader that restores the limit breaks a concurrent one."""
     limits: list[int] = []
     monkeypatch.setattr(csv, "field_size_limit", limits.append)
     assert joined(read_csv(write("mail.csv", "text\nHello\n"), ["text"])).columns["text"] == ["Hello"]
@@ -63,21 +63,21 @@ def test_a_quote_left_open_names_the_line_where_its_row_begins(write: Write) -> 
 
 
 def test_text_after_a_closing_quote(write: Write) -> None:
-    path = write("mail.csv", 'text,label\n"She said "hi" to me",b\n')
+    path = write("mail.csv", 'text,label\n"She wrote "hi" to me",b\n')
     with pytest.raises(UserError, match=r"mail\.csv, line 2: broken quoting .* twice"):
         joined(read_csv(path, ["text"]))
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("mail.csv", "text,label\nHello, you,a\n", "line 2: 3 fields where the header has 2; .* a comma"),
         ("mail.tsv", "text\tlabel\nHello\ta\nHello\n", "line 3: 1 fields where the header has 2; .* a tab"),
     ],
 )
-def test_a_row_of_another_length(write: Write, name: str, content: str, said: str) -> None:
+def test_a_row_of_another_length(write: Write, name: str, content: str, message: str) -> None:
     reader = read_csv if name.endswith("csv") else read_tsv
-    with pytest.raises(UserError, match=rf"{name}, {said}"):
+    with pytest.raises(UserError, match=rf"{name}, {message}"):
         joined(reader(write(name, content), ["text"]))
 
 
@@ -121,16 +121,16 @@ def test_blank_lines_count_but_are_no_rows(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ('{"text": "cut off', "broken JSON"),
         ("[" * 100_000, "broken JSON"),
         ('["text"]', "not a JSON object"),
     ],
 )
-def test_a_broken_line_is_named(write: Write, line: str, said: str) -> None:
+def test_a_broken_line_is_named(write: Write, line: str, message: str) -> None:
     path = write("mail.jsonl", '{"text": "fine"}\n' + line + "\n")
-    with pytest.raises(UserError, match=rf"mail\.jsonl, line 2: {said}.* per line"):
+    with pytest.raises(UserError, match=rf"mail\.jsonl, line 2: {message}.* per line"):
         joined(read_jsonl(path, ["text"]))
 
 

@@ -127,12 +127,12 @@ def test_labels_that_differ_only_in_capitals_are_noted_once(encoded: bool, caplo
     train = data.class_encode_column("label") if encoded else data
     task = from_dataset(DatasetDict(train=train, test=train), validation_size=0)
     assert task.classes == ("Bug", "bug", "idea")
-    (said,) = [message for message in caplog.messages if "different classes" in message]
-    assert "'Bug' and 'bug' are different classes" in said
+    (message,) = [one for one in caplog.messages if "different classes" in one]
+    assert "'Bug' and 'bug' are different classes" in message
 
 
 def test_texts_that_two_splits_have_are_noted(caplog: pytest.LogCaptureFixture) -> None:
     data = rows(["x", "y"] * 20)
     from_dataset(DatasetDict(train=data, test=data.select([3, 4])), validation_size=0)
-    (said,) = caplog.messages
-    assert said.startswith("split 'test': 2 of its 2 texts are also in split 'train', such as 'text 3' (row 0); ")
+    (message,) = caplog.messages
+    assert message.startswith("split 'test': 2 of its 2 texts are also in split 'train', such as 'text 3' (row 0); ")

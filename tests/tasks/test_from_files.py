@@ -92,7 +92,7 @@ def test_classes_narrow_down_and_extend(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({}, r"train\.csv: no classes are known; name the label column with `label`"),
         ({"label": "kind"}, r"train\.csv: there is no column 'kind'; its columns are text, label, id"),
@@ -100,8 +100,8 @@ def test_classes_narrow_down_and_extend(write: Write) -> None:
         ({"label": "label", "test_size": 301}, "`test_size`: 301"),
     ],
 )
-def test_bad_options(train: Path, options: dict[str, str], said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_bad_options(train: Path, options: dict[str, str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
         load_files(train, text="text", **options)  # type: ignore[arg-type]
 
 
@@ -133,28 +133,28 @@ def test_empty_and_equal_texts_are_left_out_by_choice(write: Write) -> None:
     sizes: dict[str, Any] = {"validation_size": 0, "test_size": 0}
     with pytest.raises(UserError, match="leave it out with `drop_empty`"):
         load_files(path, label="label", **sizes)
-    said: list[str] = []
-    task = load_files(path, label="label", drop_empty=True, drop_duplicates=True, notify=said.append, **sizes)
+    messages: list[str] = []
+    task = load_files(path, label="label", drop_empty=True, drop_duplicates=True, notify=messages.append, **sizes)
     assert len(task.train) == 40
-    assert said == [f"{path}: 40 rows, 1 without a text left out, 1 with a text that came before left out."]
+    assert messages == [f"{path}: 40 rows, 1 without a text left out, 1 with a text that came before left out."]
 
 
 def test_texts_that_repeat_are_mentioned(write: Write) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     rows = table(*["ham", "spam"] * 20)
-    load_files(write("mail.csv", rows), label="label", notify=said.append)
-    assert said == []
+    load_files(write("mail.csv", rows), label="label", notify=messages.append)
+    assert messages == []
     path = write("mail.csv", rows + "text 0 is ham,ham,41\n")
-    load_files(path, label="label", notify=said.append)
-    assert said == [f"{path}: 41 rows, 1 repeat a text that came before."]
+    load_files(path, label="label", notify=messages.append)
+    assert messages == [f"{path}: 41 rows, 1 repeat a text that came before."]
 
 
 def test_texts_that_two_files_have_are_mentioned_with_an_example(write: Write) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     path = write("mail.csv", table(*["ham", "spam"] * 20))
     test = write("test.csv", "text,label,id\nnew,ham,t1\ntext 1 is spam,spam,t2\n")
-    load_files(path, label="label", test=str(test), notify=said.append)
-    assert said == [
+    load_files(path, label="label", test=str(test), notify=messages.append)
+    assert messages == [
         f"{test}: 1 of its 2 texts is also in {path}, such as 'text 1 is spam' ({test}, line 3); figures on texts that "
         "were learnt are too good: take them out of one."
     ]
@@ -171,10 +171,10 @@ def test_one_file_for_two_splits_is_refused(write: Write) -> None:
 
 
 def test_labels_that_differ_only_in_capitals_are_mentioned(write: Write, caplog: pytest.LogCaptureFixture) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     path = write("mail.csv", table(*["ham", "Ham", "spam "] * 20))
-    assert load_files(path, label="label", notify=said.append).classes == ("Ham", "ham", "spam")
-    assert [sentence.split(" are ")[0] for sentence in said] == [f"{path}: 'Ham' and 'ham'"]
+    assert load_files(path, label="label", notify=messages.append).classes == ("Ham", "ham", "spam")
+    assert [sentence.split(" are ")[0] for sentence in messages] == [f"{path}: 'Ham' and 'ham'"]
     assert caplog.messages == []
     load_files(path, label="label")
-    assert caplog.messages == said
+    assert caplog.messages == messages

@@ -286,8 +286,8 @@ def test_files_and_names(tmp_path: Path) -> None:
 def test_labels_that_differ_only_in_capitals_stay_apart_and_are_noted_once(caplog: pytest.LogCaptureFixture) -> None:
     data = frame(kind=["Bug", "bug", "idea "] * 20)
     assert from_pandas(data, text="body", label="kind").classes == ("Bug", "bug", "idea ")
-    (said,) = caplog.messages
-    assert said.startswith("frame: 'Bug' and 'bug' are different classes")
+    (message,) = caplog.messages
+    assert message.startswith("frame: 'Bug' and 'bug' are different classes")
     from_pandas(data, text="body", label="kind", classes=["Bug", "bug", "idea "])
     assert len(caplog.messages) == 1
 

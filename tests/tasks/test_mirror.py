@@ -57,10 +57,10 @@ def test_a_split_that_is_missing(mirror: Path) -> None:
 
 @pytest.mark.parametrize("content", ["{", "{}", '{"label_names": ["one"]}', '{"label_names": [0, 1]}', "[]", None])
 def test_label_names_that_cannot_be_read(mirror: Path, content: str | None) -> None:
-    beside = mirror / "my-mail" / "labels.json"
-    beside.unlink()
+    labels_file = mirror / "my-mail" / "labels.json"
+    labels_file.unlink()
     if content is not None:
-        beside.write_text(content)
+        labels_file.write_text(content)
     with pytest.raises(UserError, match=r"my-mail: the label names .*labels\.json"):
         load_folder(mirror / "my-mail")
 

@@ -12,9 +12,9 @@ def place(name: str, row: int) -> str:
 
 
 def test_every_pair_is_compared_and_blanks_at_the_ends_do_not_count() -> None:
-    said: list[str] = []
-    note_overlaps(SPLITS, place, said.append)
-    assert [sentence.split(";")[0] for sentence in said] == [
+    messages: list[str] = []
+    note_overlaps(SPLITS, place, messages.append)
+    assert [sentence.split(";")[0] for sentence in messages] == [
         "dev.csv: 2 of its 3 texts are also in train.csv, such as 'b' (dev.csv, line 3)",
         "test.csv: 1 of its 2 texts is also in dev.csv, such as 'x' (test.csv, line 3)",
     ]
@@ -26,6 +26,6 @@ def test_without_a_listener_they_are_logged(caplog: pytest.LogCaptureFixture) ->
 
 
 def test_splits_without_a_text_in_common_are_not_mentioned(caplog: pytest.LogCaptureFixture) -> None:
-    said: list[str] = []
-    note_overlaps({"train.csv": ["a", "a"], "test.csv": ["b", "b"]}, place, said.append)
-    assert said == caplog.messages == []
+    messages: list[str] = []
+    note_overlaps({"train.csv": ["a", "a"], "test.csv": ["b", "b"]}, place, messages.append)
+    assert messages == caplog.messages == []

@@ -68,7 +68,7 @@ def test_without_an_id_column_rows_are_counted_from_one(write: Write) -> None:
 
 def test_a_file_with_too_many_rows_is_not_read_to_its_end(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_formats, "CHUNK", 2)
-    path = write("x.csv", 'text\na\nb\nc\nd\n""\n')  # the last row has no text, and nobody complains of it
+    path = write("x.csv", 'text\na\nb\nc\nd\n""\n')  # the last row has no text, which is allowed
     with pytest.raises(UserError, match="more than 2 rows"):
         read_rows(path, "text", most=2)
     with pytest.raises(UserError, match="empty"):
@@ -128,7 +128,7 @@ def test_hostile_texts_survive(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "expected"),
     [
         ("mail.csv", "", "mail.csv: the file is empty"),
         ("mail.tsv", "\n\n", "mail.tsv: the file is empty"),
@@ -202,12 +202,12 @@ def test_hostile_texts_survive(write: Write) -> None:
         ),
     ],
 )
-def test_bad_input_is_named(write: Write, name: str, content: str | bytes, said: str) -> None:
+def test_bad_input_is_named(write: Write, name: str, content: str | bytes, expected: str) -> None:
     path = write(name, content)
     with pytest.raises(UserError) as caught:
         read_rows(path, "text", "label", "id")
     message = str(caught.value)
-    assert said in message
+    assert expected in message
     assert message.startswith(str(path))
     assert message.endswith(".")
     assert "\n" not in message
@@ -263,7 +263,7 @@ class TestPieces:
         assert rows.labels == [None] * 7 + ["ham", None]
 
     @pytest.mark.parametrize(
-        ("content", "said"),
+        ("content", "expected"),
         [
             ("text,id\na,1\nb,2\nc,3\n,4\n", "line 5, column 'text': the text is empty"),
             ("text,id\na,1\nb,2\nc,3\nd\n", "line 5: 1 fields where the header has 2"),
@@ -271,12 +271,12 @@ class TestPieces:
             ("text,id\na,1\nb,2\nc,3\nd,4\ne,2\n", "line 6, column 'id': the id '2' is also that of line 3"),
         ],
     )
-    def test_what_is_wrong_far_down_is_named(self, write: Write, content: str, said: str) -> None:
+    def test_what_is_wrong_far_down_is_named(self, write: Write, content: str, expected: str) -> None:
         path = write("mail.csv", content)
         for reading in (read_rows, count_rows):
             with pytest.raises(UserError) as caught:
                 reading(path, "text", id="id")
-            assert str(caught.value).startswith(f"{path}, {said}")
+            assert str(caught.value).startswith(f"{path}, {expected}")
 
     def test_bytes_of_parquet_far_down(self, tmp_path: Path) -> None:
         raw = pyarrow.array([b"fine"] * 4 + [b"caf\xe9"])

@@ -147,7 +147,7 @@ def test_every_row_is_in_one_part(known: int, unknown: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("validation", "test", "said"),
+    ("validation", "test", "message"),
     [
         (None, 101, "`test_size`: 101 rows are asked for and only 100 can be drawn"),
         (81, 20, "`validation_size`: 81 rows are asked for and only 80 can be drawn"),
@@ -159,6 +159,6 @@ def test_every_row_is_in_one_part(known: int, unknown: int, seed: int) -> None:
         (None, True, "`test_size`: True is neither"),
     ],
 )
-def test_sizes_that_cannot_be(validation: Any, test: float | None, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_sizes_that_cannot_be(validation: Any, test: float | None, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         sizes(rows(100), validation, test)

@@ -153,5 +153,5 @@ def test_sheets_that_are_not_read_are_named_once(tmp_path: Path, caplog: pytest.
     made.save(path)
     for _ in range(2):
         assert joined(read_xlsx(path, ["text"])).columns["text"] == ["a"]
-    said = f"{path}: only the first sheet, 'Sheet', is read, not 'More', 'Notes'; to read another"
-    assert [message.startswith(said) for message in caplog.messages] == [True]
+    expected = f"{path}: only the first sheet, 'Sheet', is read, not 'More', 'Notes'; to read another"
+    assert [message.startswith(expected) for message in caplog.messages] == [True]

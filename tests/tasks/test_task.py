@@ -45,7 +45,7 @@ def test_only_renumbers_and_keeps_the_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("classes", "said"),
+    ("classes", "message"),
     [
         (["yes", "nope"], "task 'tiny' has no class 'nope'; it has no, hm, yes"),
         (["yes"], "one class, 'yes'"),
@@ -54,8 +54,8 @@ def test_only_renumbers_and_keeps_the_unknown() -> None:
         ("yes", "'yes' is one text; give a list of names"),
     ],
 )
-def test_only_of_classes_that_make_no_task(classes: Any, said: str) -> None:
-    with pytest.raises(UserError, match=f"`classes`: .*{said}"):
+def test_only_of_classes_that_make_no_task(classes: Any, message: str) -> None:
+    with pytest.raises(UserError, match=f"`classes`: .*{message}"):
         TASK.only(classes)
 
 

@@ -90,7 +90,7 @@ def test_a_file(mail: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("imbd", r"There is no task 'imbd' \(did you mean 'imdb'\?\); name one of imdb, .*, my-mail, or the path"),
         ("mymial", r"did you mean 'my-mail'\?"),
@@ -99,8 +99,8 @@ def test_a_file(mail: Path) -> None:
         ("some/where", "where: the extension '' is not known; use one of .csv"),
     ],
 )
-def test_what_is_not_there(mirror: Path, name: str, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_what_is_not_there(mirror: Path, name: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         load_task(name)
 
 

@@ -43,18 +43,18 @@ class Flaky:
 
 
 def test_what_a_tracker_could_not_take_comes_again_with_the_next_round() -> None:
-    tracker, said = Flaky(), list[str]()
-    tracking = Tracking(lambda: tracker, "7", "mail", {}, said.append)
+    tracker, messages = Flaky(), list[str]()
+    tracking = Tracking(lambda: tracker, "7", "mail", {}, messages.append)
     tracker.away = True
     tracking.offer([])
     tracking.offer(HISTORY[:1])
-    assert said == ["The tracker failed (no route to host); the run continues and will send these rounds again."]
+    assert messages == ["The tracker failed (no route to host); the run continues and will send these rounds again."]
     tracker.away = False
     tracking.offer(HISTORY[:2])
     assert (tracker.begun, tracker.rounds) == (["mail 7"], [1, 2])
     tracker.away = True
     tracking.offer(HISTORY[:3])
-    assert said[1:] == ["The tracker failed (TimeoutError); the run continues and will send these rounds again."]
+    assert messages[1:] == ["The tracker failed (TimeoutError); the run continues and will send these rounds again."]
     tracker.away = False
     tracking.offer(HISTORY)
     assert (tracker.begun, tracker.rounds) == (["mail 7"], [1, 2, 3, 4])

@@ -40,7 +40,7 @@ def panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Pane
         found.append(_panel(title, reading, figure(histories), alt, name))
 
     shared = " Schedules share a line for as long as they have decided alike." if len(histories) > 1 else ""
-    reading = "R trains anew from the pretrained weights; all other letters build on the weights of the round before."
+    reading = "R retrains from the pretrained weights; all other letters build on the weights of the round before."
     show("Which update each round used", reading, draw.strategy_strip, _strategy_alt(histories), "strategy")
     found += deciding_panels(histories, schedules)
     if any(fact.validation or fact.test for fact in facts):

@@ -201,7 +201,7 @@ def _did(update: str, first: int = 0) -> str:
         "way), on all labels",
         "replay": f"the model went on from the weights of the round before{start}, on the newest labels and "
         f"{_older(argument)}",
-        "refit": f"the model kept the weights of the round before{start}, and only its head was fitted anew, to all "
+        "refit": f"the model kept the weights of the round before{start}, and only its head was refitted, to all "
         "labels",
     }
     return clauses.get(name, f"the model was updated by '{update}'")

@@ -1,4 +1,4 @@
-"""Whoever has no mouse: the keyboard is never lost, and nothing happens before they mean it."""
+"""Use without a mouse: focus is never lost, and nothing happens before it is confirmed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_who_saves_a_text_in_its_dialog_is_back_at_it_in_the_list(window: Window
     text.get_by_role("button", name="Open").press("Enter")
     page.get_by_role("combobox", name="Your label").press("ArrowDown")
     page.get_by_role("dialog").get_by_role("button", name="Save").press("Enter")
-    expect(text.locator(".facts")).to_contain_text("a")  # it is drawn anew
+    expect(text.locator(".facts")).to_contain_text("a")  # it is drawn again
     expect(text.get_by_role("checkbox")).to_have_count(0)
     expect(text.get_by_role("button", name="Open")).to_be_focused()
 

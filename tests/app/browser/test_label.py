@@ -415,7 +415,7 @@ def test_on_a_small_phone_the_predicted_class_and_the_text_can_be_read(window: W
         assert page.locator("#body").evaluate("body => body.clientHeight") >= 80
 
 
-@pytest.mark.parametrize("names", [[f"class {n}" for n in range(30)], ["what somebody calls a thing " * 4] * 4])
+@pytest.mark.parametrize("names", [[f"class {n}" for n in range(30)], ["a name that fills its line " * 4] * 4])
 def test_on_a_small_phone_with_much_to_say_no_button_is_below_the_screen(
     window: Window, tmp_path: Path, names: list[str]
 ) -> None:

@@ -24,7 +24,7 @@ WORDS = """Label what the writer *wants*, not how they feel.
 
 | class | means |
 |---|---|
-| feature | something that somebody would like to have one day, and says so |
+| feature | something that a customer would like to have one day, and asks for |
 
 <img src=x onerror="document.title = 'hacked'">
 """
@@ -141,7 +141,7 @@ def test_other_columns_and_suggestions_stand_beside_the_text(
 
 @pytest.mark.parametrize("width", [1280, 360])
 def test_what_a_column_says_has_room_beside_a_long_name(window: Window, tmp_path: Path, width: int) -> None:
-    name = "a column whose name somebody once wrote as a whole sentence_with_one_word_that_cannot_be_broken"
+    name = "a column whose name was once written as a whole sentence_with_one_word_that_cannot_be_broken"
     with served(tmp_path / "p") as app:
         with app.project.sessions.begin() as session:
             add(session, [Row("new", "A new text", None, {"who": "Ada Lovelace", name: "here"})])

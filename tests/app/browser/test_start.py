@@ -96,7 +96,7 @@ def test_projects_are_created_filled_stand_in_line_are_closed_and_moved(
         shot(page, "start-phone")
         page.set_viewport_size({"width": 1280, "height": 800})
 
-        # Somebody who is invited to one project knows nothing of the others.
+        # A person invited to one project does not see the others.
         card.get_by_role("link").click()
         page.wait_for_url(f"{address}/p/*/")
         page.goto(f"{page.url}people")

@@ -173,8 +173,8 @@ from hybridal.app.trainer import supervisor
 print(json.dumps(project_progress.progress(Project.open({str(project.folder)!r}))))
 print([name for name in ("torch", "transformers", "sklearn") if name in sys.modules])
 """
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    told, loaded = said.splitlines()
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    told, loaded = output.splitlines()
     assert json.loads(told) == json.loads(strict_json(progress(project)))
     assert loaded == "[]"
 

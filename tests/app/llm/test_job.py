@@ -46,7 +46,7 @@ QUICK = {"per_minute": 100_000, "routing": {"overlap": 0.0}}
 
 
 class Naps:
-    """Does not sleep, and calls it a day when all texts are done or after so many long waits."""
+    """Does not sleep; ends the job when all texts are done or after a number of long waits."""
 
     def __init__(self, long_ones: int = 3) -> None:
         self.taken: list[float] = []

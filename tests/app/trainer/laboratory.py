@@ -74,7 +74,7 @@ def _obey(folder: str, until: str, when: str) -> None:
     """Runs in the grandchild, and never returns."""
     from hybridal.app.trainer import __main__ as trainer
 
-    # The laboratory's orders are not for the trainer, and nobody else uses the machine.
+    # The trainer must not read the laboratory's orders from stdin, and no other process uses the machine.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.nice = lambda _increment: 0
     owner, name = _owner(until)

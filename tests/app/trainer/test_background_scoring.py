@@ -39,7 +39,7 @@ def score_all(cycle: Cycle) -> None:
 
 
 def learnt(project: Project, rounds: int = 1) -> Cycle:
-    """A trainer after so many rounds: the model of the first is a probe, that of the second is trained."""
+    """A trainer after `rounds` rounds: the first model is a probe, the second is trained."""
     cycle = Cycle(project)
     cycle.start()
     for at in range(rounds):

@@ -26,7 +26,7 @@ def app(one_app: FastAPI, project: Project) -> FastAPI:
 
 @pytest.fixture
 def stranger(app: FastAPI) -> Visit:
-    """Somebody who is not signed in."""
+    """A visitor who is not signed in."""
     return Visit(app)
 
 

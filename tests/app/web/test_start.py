@@ -31,7 +31,7 @@ from ..made_up import make, people
 from .visits import HOME
 
 
-class Nobody:
+class UnusedTrainer:
     """A trainer that is never started."""
 
     def __init__(self, project: Project, turns: TrainerQueue) -> None: ...
@@ -43,7 +43,7 @@ class Nobody:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "Supervisor", Nobody)
+    monkeypatch.setattr(module, "Supervisor", UnusedTrainer)
     monkeypatch.setattr(module, "SCAN_SECONDS", 0.02)
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.1)
 
@@ -233,7 +233,7 @@ def test_a_folder_that_takes_anothers_name_is_never_served_as_the_other(
         assert operator.get("/p/mails/api/project").status_code == 200
         monkeypatch.setattr(module, "SCAN_SECONDS", 60)  # no scan
         monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)
-        monkeypatch.setattr(Nobody, "stop", lambda _: may_end.wait(5))
+        monkeypatch.setattr(UnusedTrainer, "stop", lambda _: may_end.wait(5))
         time.sleep(0.1)
         (folder / "mails").rename(tmp_path / "gone")
         (folder / "old news").rename(folder / "mails")

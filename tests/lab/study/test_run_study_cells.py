@@ -28,7 +28,7 @@ def timeless(folder: StudyFolder) -> dict[str, dict[str, Round]]:
 
 
 class Stop(Observer):
-    """Breaks off as if the process had been stopped, after so many rounds."""
+    """Stops as if the process had been interrupted, after a number of rounds."""
 
     def __init__(self, after: int) -> None:
         self.left = after
@@ -86,7 +86,7 @@ def test_states_of_a_cell_that_was_killed_when_it_was_complete_go(tmp_path: Path
     states.mkdir()
     with folder.working_on(folder.cells[0]):
         run_study(folder, Here())
-        assert states.exists(), "somebody works there"
+        assert states.exists(), "a worker uses the folder"
         states.rmdir()
     states.mkdir()
     run_study(folder, Here())

@@ -141,8 +141,8 @@ def test_a_damaged_study_json_is_named(folder: StudyFolder, damage: str) -> None
 
 def test_a_study_of_an_unpublished_version_is_refused_in_one_sentence(folder: StudyFolder) -> None:
     file = folder.path / "study.json"
-    said = json.loads(file.read_text(encoding="utf-8"))
-    said["study"]["overrides"] = {"looks": 3}
-    file.write_text(json.dumps({name: value for name, value in said.items() if name != "format"}), encoding="utf-8")
+    saved = json.loads(file.read_text(encoding="utf-8"))
+    saved["study"]["overrides"] = {"looks": 3}
+    file.write_text(json.dumps({name: value for name, value in saved.items() if name != "format"}), encoding="utf-8")
     with pytest.raises(UserError, match="was written by an unpublished version of hybridal; start a new study"):
         StudyFolder.open(folder.path)

@@ -305,7 +305,7 @@ class TestCutOff:
         expected = dict(cell.weights)
         cell.watch()
         known = [fact for fact in whole if fact.round < cell.rules.rounds]
-        facts = walked(cell, schedules, tmp_path / "anew", known)
+        facts = walked(cell, schedules, tmp_path / "again", known)
         assert by_word(facts) == by_word(whole)
         assert all(same_bits(weights, expected[sequence]) for sequence, weights in cell.weights.items())
         assert max(Counter(cell.words).values()) == 1

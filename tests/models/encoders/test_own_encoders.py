@@ -154,17 +154,17 @@ def test_half_precision_is_read_as_whole(backbone: Backbone) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "changes",
     [
         {"model_type": "albert"}, {"hidden_act": "relu"}, {"is_decoder": True}, {"add_cross_attention": True},
         {"position_embedding_type": "relative_key"}, {"num_attention_heads": 5}, {"num_hidden_layers": 3},
         {"num_hidden_layers": 1}, {"chunk_size_feed_forward": 4}, {"auto_map": {"AutoModel": "code.Model"}},
     ],
 )  # fmt: skip
-def test_what_is_configured_otherwise_is_left_to_transformers(backbone: Backbone, said: dict[str, Any]) -> None:
+def test_what_is_configured_otherwise_is_left_to_transformers(backbone: Backbone, changes: dict[str, Any]) -> None:
     assert type(read(backbone)) in (Bert, MPNet)
     path = backbone.folder / CONFIG
-    path.write_text(json.dumps({**json.loads(path.read_text()), **said}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
     assert read(backbone) is None
 
 

@@ -75,12 +75,12 @@ def test_a_real_encoder(tmp_path: Path) -> None:
 class Flat(torch.nn.Module):  # type: ignore[misc]
     """Says the same of all texts."""
 
-    def __init__(self, said: float) -> None:
+    def __init__(self, logit: float) -> None:
         super().__init__()
-        self.said = said
+        self.logit = logit
 
     def forward(self, input_ids: Any, attention_mask: Any) -> Any:
-        return (input_ids + attention_mask).float()[:, :1] * 0 + self.said
+        return (input_ids + attention_mask).float()[:, :1] * 0 + self.logit
 
 
 @installed

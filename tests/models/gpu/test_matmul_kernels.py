@@ -9,7 +9,7 @@ from .test_layer_kernels import drawn
 
 pytestmark = needs_kernels
 
-# Less than a tile; some tiles that are not full, to a depth that is not a multiple; and so many that they are large.
+# Less than a tile; partial tiles with a depth that is not a multiple; and enough rows for large tiles.
 SIZES = [(5, 7, 3), (70, 100, 70), (64, 128, 64)]
 LARGE = (1050, 64, 1090)
 
@@ -31,9 +31,9 @@ def test_gelu_comes_beside_what_it_is_of(rows: int, depth: int, columns: int) ->
     from hybridal.models.gpu import matmul_kernels as products
 
     values, weight, bias = drawn(rows, depth), drawn(columns, depth), drawn(columns)
-    said, active = products.forward_gelu(values, weight, bias)
-    close(said, nn.functional.linear(values, weight, bias))
-    close(active, nn.functional.gelu(said))
+    product, active = products.forward_gelu(values, weight, bias)
+    close(product, nn.functional.linear(values, weight, bias))
+    close(active, nn.functional.gelu(product))
 
 
 @pytest.mark.parametrize(("rows", "depth", "columns"), SIZES)
@@ -68,10 +68,10 @@ def test_half_precision_rounds_once_at_the_end() -> None:
     from hybridal.models.gpu import matmul_kernels as products
 
     values, weight, bias = (one.bfloat16() for one in (drawn(512, 384), drawn(1536, 384), drawn(1536)))
-    said, active = products.forward_gelu(values, weight, bias)
+    product, active = products.forward_gelu(values, weight, bias)
     exact = nn.functional.linear(values.double(), weight.double(), bias.double())
-    torch.testing.assert_close(said.double(), exact, rtol=2**-8, atol=1e-3)
-    torch.testing.assert_close(active.double(), nn.functional.gelu(said.double()), rtol=2**-8, atol=1e-3)
+    torch.testing.assert_close(product.double(), exact, rtol=2**-8, atol=1e-3)
+    torch.testing.assert_close(active.double(), nn.functional.gelu(product.double()), rtol=2**-8, atol=1e-3)
     above = drawn(512, 1536).bfloat16()
     of_weight, of_bias = torch.empty_like(weight), torch.empty(1536, device=ON)
     products.of_weights(above, values, of_weight, of_bias)

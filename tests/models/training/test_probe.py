@@ -180,7 +180,7 @@ def test_a_class_without_labels_is_known_by_its_name() -> None:
 def test_names_are_known_to_every_fold() -> None:
     features, labels = blobs(6, 12, 3, noise=0.3)
     names = np.stack([features[labels == c].mean(axis=0) for c in range(3)])
-    labels = np.where(labels == 2, np.arange(12) % 2, labels)  # nobody has labelled any text of the last class
+    labels = np.where(labels == 2, np.arange(12) % 2, labels)  # no text of the last class is labelled
     found = cross_fitted(features, labels, 3, np.random.default_rng(0), 3, [1.0], (names, np.arange(3)))[0]
     fold = np.array_split(np.random.default_rng(0).permutation(12), 3)[0]
     rest = np.setdiff1d(np.arange(12), fold)

@@ -16,7 +16,7 @@ from hybridal.reports.report_table import MEAN, Column, Entry, Row, Table, mean_
 
 ALPHA = 0.05
 STAR_NOTE = "* p < 0.05 against Retrain (paired t-test over seeds, two-sided, not corrected for there being several)."
-MEAN_NOTE = "Mean: over all (task, seed) pairs, where a method has all of them; its star speaks for these tasks only."
+MEAN_NOTE = "Mean: over all (task, seed) pairs, where a method has all of them; its star is valid for these tasks only."
 SECONDS_NOTE = "Seconds compare only within one machine; optimiser steps are counted and compare anywhere."
 _FACTORS = {"backbone": "Backbone", "acquisition": "Acquisition", "variant": "Variant"}
 

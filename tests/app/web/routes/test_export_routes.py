@@ -113,9 +113,9 @@ def test_what_is_no_export_is_refused_in_a_sentence(tmp_path: Path) -> None:
     ("role", "out", "into"), [("annotator", 403, 403), ("reviewer", 200, 403), ("owner", 200, 200)]
 )
 def test_reviewers_take_away_and_owners_bring_in(project: Project, role: str, out: int, into: int) -> None:
-    promote(project, "Somebody", role)
+    promote(project, "Dee", role)
     files: Any = {"file": ("export.json", "[]")}
-    with browser(project, "Somebody") as client:
+    with browser(project, "Dee") as client:
         assert {client.get(f"/api/export/{name}").status_code for name in FILES} == {out}
         assert client.post("/api/import/label-studio", files=files).status_code == into
 
@@ -127,6 +127,6 @@ def test_scoring_is_paused_and_goes_on_and_begins_with_what_is_looked_at(project
             assert answer["state"] == client.get("/api/scoring").json()["state"] == state
         assert client.post("/api/scoring", json={"asked": "cancel"}).status_code == 422
         ids = [item["id"] for item in client.get("/api/texts").json()["items"][:2]]
-        assert client.post("/api/scoring/first", json={"texts": [*ids, "nobody"]}).status_code == 200
+        assert client.post("/api/scoring/first", json={"texts": [*ids, "no such text"]}).status_code == 200
     with project.reads() as session:
         assert session.get_one(Scoring, 1).first == "1,2"

@@ -153,8 +153,8 @@ def test_without_classes_there_is_nothing_to_ask_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("role", ["annotator", "reviewer"])
 def test_it_is_the_owners_affair(project: Project, role: str) -> None:
-    promote(project, "Somebody", role)
-    with browser(project, "Somebody") as client:
+    promote(project, "Dee", role)
+    with browser(project, "Dee") as client:
         assert {client.get(path).status_code for path in ("/api/llm", "/api/llm/evaluation")} == {403}
         assert {client.post(f"/api/llm/{act}").status_code for act in ("start", "stop")} == {403}
         assert client.put("/api/llm", json={}).status_code == 403

@@ -27,7 +27,7 @@ def test_settings_change_all_or_none(owner: Visit, project: Project) -> None:
 def test_how_the_model_is_made_is_kept_only_where_it_is_other(owner: Visit, project: Project) -> None:
     before = project.setting("overrides")
     assert owner.patch("/api/settings", {"max_length": 128}).json()["max_length"] == 128
-    assert project.setting("overrides") == before  # or the model would begin anew for nothing
+    assert project.setting("overrides") == before  # or the model would start a new chapter for nothing
     assert owner.patch("/api/settings", {"protocol": "quick"}).json()["max_length"] == 40
     assert owner.patch("/api/settings", {"max_length": 64}).json()["max_length"] == 64
     assert owner.patch("/api/settings", {"protocol": "paper"}).json()["max_length"] == 64  # a length set by hand stays

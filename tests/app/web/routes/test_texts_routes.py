@@ -252,7 +252,7 @@ def test_who_does_not_see_predictions_cannot_list_by_them(owner: Visit, annotato
 def test_texts_that_are_alike_are_listed_and_filtered(owner: Visit, project: Project) -> None:
     answer = owner.get("/api/texts", like="t3")
     assert (answer.status_code, "not read this text yet" in answer.json()["error"]) == (404, True)
-    assert owner.get("/api/texts", like="nobody").status_code == 404
+    assert owner.get("/api/texts", like="no such text").status_code == 404
     with project.reads() as session:
         texts = session.scalars(select(Text).order_by(Text.row)).all()[:6]  # t0 to t5
     angles = np.array([0.0, 0.3, 0.05, 0.2, 1.0, 0.6])

@@ -88,8 +88,8 @@ def test_panels_show_the_changes_of_their_run(main: Made) -> None:
 def test_a_missing_case_is_said(small: Made) -> None:
     figure = figure_of(control_charts(small.fair, SPEC, RULE))
     assert figure is not None
-    said = {text.get_text() for axes in figure.axes for text in axes.texts}
-    assert "no other run switched" in said
+    texts = {text.get_text() for axes in figure.axes for text in axes.texts}
+    assert "no other run switched" in texts
 
 
 def test_words_name_runs_and_rule(main: Made) -> None:
@@ -145,8 +145,8 @@ def test_bars_count_all_stretches_of_the_schedules_own_runs(main: Made) -> None:
         runs = main.results.runs
         assert fired == runs.loc[runs["schedule"] == rule.spec, "t_star"].notna().sum()
         assert f"{shorter_share:.0%} filtered" in axes.get_title(loc="left")
-        said = words_of(stretches(main.fair)).alt
-        assert f"{len(lengths)} stretches, {shorter_share:.0%} shorter than k" in said
+        alt = words_of(stretches(main.fair)).alt
+        assert f"{len(lengths)} stretches, {shorter_share:.0%} shorter than k" in alt
 
 
 def test_a_signal_that_is_never_below_has_no_panel(signals: Made) -> None:

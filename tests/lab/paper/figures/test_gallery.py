@@ -56,10 +56,10 @@ def test_words_are_sentences(figures: dict[str, Drawn]) -> None:
     for drawn in figures.values():
         assert drawn.heading
         assert not drawn.heading.endswith(".")
-        for said in (drawn.reading, drawn.alt):
-            assert said.endswith(".")
-            assert "nan" not in said.lower().split()
-            assert "None" not in said
+        for text in (drawn.reading, drawn.alt):
+            assert text.endswith(".")
+            assert "nan" not in text.lower().split()
+            assert "None" not in text
 
 
 def test_studies_without_measures_have_no_figures_of_them(make: Maker) -> None:

@@ -125,8 +125,8 @@ def test_points_are_means_and_frontiers_are_unbeaten(
 def test_one_backbone_names_fixed_switches_beside_their_points(small: Made) -> None:
     figure = figure_of(pareto_plane(small.fair))
     assert figure is not None
-    said = [text.get_text() for text in figure.axes[0].texts]
-    assert said == ["@3", "@5", "@7", "@10"]
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts == ["@3", "@5", "@7", "@10"]
 
 
 def test_words_list_the_frontier_from_the_cheapest(main: Made) -> None:

@@ -28,11 +28,11 @@ def test_the_matrix_has_spearmans_rho(signals: Made) -> None:
     ranks = own[names].rank()
     rho = ranks.corr()  # Pearson's of ranks
     assert len([patch for patch in axes.patches if isinstance(patch, Rectangle)]) == 28
-    said = {(text.get_position()[0], text.get_position()[1]): text.get_text() for text in axes.texts}
-    assert len(said) == 28
+    texts = {(text.get_position()[0], text.get_position()[1]): text.get_text() for text in axes.texts}
+    assert len(texts) == 28
     for row, first in enumerate(names):
         for column, second in enumerate(names[:row]):
-            assert float(said[column, row].replace("−", "-")) == pytest.approx(rho.loc[first, second], abs=0.0051)
+            assert float(texts[column, row].replace("−", "-")) == pytest.approx(rho.loc[first, second], abs=0.0051)
     assert f"{len(own)} rounds" in axes.get_title(loc="left").replace(",", "")
     strongest = rho.where(rho < 1).abs().max().max()
     assert f"{strongest:.2f};" in words_of(correlation_matrix(signals.fair)).alt
@@ -69,8 +69,8 @@ def test_profiles_are_scaled_means(signals: Made) -> None:
         assert heights(line(axes, spec)) == pytest.approx([rate[spec], speed[spec], f1[spec], calm[spec], overall])
     for spec in ("retrain", "finetune"):
         assert close(points(line(axes, spec)), [(1, speed[spec]), (2, f1[spec]), (3, calm[spec])])
-    said = words_of(parallel_signals(signals.fair)).alt
-    assert f"(mean rank {best:.1f}" in said.partition(": ")[2].partition(",")[0]
+    alt = words_of(parallel_signals(signals.fair)).alt
+    assert f"(mean rank {best:.1f}" in alt.partition(": ")[2].partition(",")[0]
 
 
 def test_the_papers_table_gives_the_papers_order(signals: Made) -> None:

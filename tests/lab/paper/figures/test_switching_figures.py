@@ -46,9 +46,11 @@ def test_the_pure_schedules_are_lines(main: Made) -> None:
 def test_a_schedule_that_never_switched_has_no_colour(small: Made) -> None:
     figure = figure_of(switch_tradeoff(small.fair))
     assert figure is not None
-    said = [text.get_text() for text in figure.axes[0].texts]
-    assert "never switched" in said  # FixedSwitch@10 in eight rounds
-    bar = [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)][said.index("never switched") // 2]
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert "never switched" in texts  # FixedSwitch@10 in eight rounds
+    bar = [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)][
+        texts.index("never switched") // 2
+    ]
     assert to_hex(bar.get_facecolor()) == GRID
     assert "FixedSwitch@10" in words_of(switch_tradeoff(small.fair)).alt
 
@@ -124,8 +126,8 @@ def test_no_feasible_switch_is_better_than_the_best(switch_points: Made) -> None
 def test_words_give_mean_regrets(switch_points: Made) -> None:
     hand = by_hand(switch_points)
     good = [cell[1][0] for cell in hand.values() if cell[1][1]]
-    said = words_of(regret_by_signal(switch_points.fair)).alt
-    assert f"FineTune {sum(good) / len(good):.3f} (switch round 1.0" in said
+    alt = words_of(regret_by_signal(switch_points.fair)).alt
+    assert f"FineTune {sum(good) / len(good):.3f} (switch round 1.0" in alt
 
 
 def test_every_switch_round_must_have_been_tried(main: Made, make: Maker) -> None:

@@ -74,8 +74,8 @@ def test_the_best_is_bold_and_the_shade_follows_the_means(
 def test_seconds_stand_beside_steps_and_say_what_they_are_good_for(tables: dict[str, Table]) -> None:
     for name in ("endpoint-cost", "savings", "signal-ablation", "rank-tests"):
         assert "Seconds compare only within one machine" in tables[name].caption
-        said = str([tables[name].columns, [section.keys for section in tables[name].sections]])
-        assert said.index("Optimiser steps") < said.index("Training seconds")
+        columns = str([tables[name].columns, [section.keys for section in tables[name].sections]])
+        assert columns.index("Optimiser steps") < columns.index("Training seconds")
 
 
 def test_temperature(tables: dict[str, Table], runs: pd.DataFrame) -> None:

@@ -93,7 +93,7 @@ def rounds(folder: StudyFolder, cell: CellPlan) -> int:
 
 @contextmanager
 def once(happened: Callable[[], bool], act: Callable[[], None], patience: float = 150.0) -> Iterator[None]:
-    """Does `act` beside the block, as soon as `happened`; fails if it never did."""
+    """Calls `act` in a thread next to the block as soon as `happened()`; fails if that never comes."""
     acted = threading.Event()
 
     def watch() -> None:

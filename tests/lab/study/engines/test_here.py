@@ -62,5 +62,5 @@ def test_a_cell_in_use_is_left_alone(task: dict[str, str], tmp_path: Path) -> No
         (outcome,) = run(folder, Here()).values()
     assert outcome.error is not None
     assert "is in use by process" in outcome.error
-    assert folder.error(cell) is None, "whoever computes it has not failed"
+    assert folder.error(cell) is None, "the process that computes it has not failed"
     assert rounds(folder, cell) == 0

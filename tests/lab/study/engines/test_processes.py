@@ -107,13 +107,13 @@ class FakeWorker:
 
     def __init__(self, _path: Path, lanes: Lanes, fruitless: int = 1) -> None:
         self.pipe, self.lanes, self.fruitless, self.cells = self, lanes, fruitless, dict[str, CellPlan]()
-        self.said: list[CellOutcome | None] = [None] * (lanes.lanes or 1)
+        self.outcomes: list[CellOutcome | None] = [None] * (lanes.lanes or 1)
         self.made.append(lanes.place)
 
     def receive(self) -> CellOutcome | None:
         if self.deadly & self.cells.keys() or (self.lanes.place in self.sick and self.cells):
             raise EOFError
-        outcome = self.said.pop(0)
+        outcome = self.outcomes.pop(0)
         if outcome is not None:
             del self.cells[outcome.key]
             self.fruitless = 0
@@ -123,7 +123,7 @@ class FakeWorker:
 
     def give(self, cell: CellPlan) -> None:
         self.cells[cell.key] = cell
-        self.said.append(CellOutcome(cell.key))
+        self.outcomes.append(CellOutcome(cell.key))
 
     def end(self) -> None: ...
 
@@ -131,7 +131,7 @@ class FakeWorker:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setattr(processes, "_Worker", FakeWorker)
-    monkeypatch.setattr(processes, "wait", lambda workers: [worker for worker in workers if worker.said])
+    monkeypatch.setattr(processes, "wait", lambda workers: [worker for worker in workers if worker.outcomes])
     return monkeypatch
 
 
@@ -182,8 +182,8 @@ def test_cells_are_dealt_out_though_one_process_is_ready_first(
 
     def slow(workers: dict[Any, FakeWorker]) -> list[FakeWorker]:
         """The first speaks until it has nothing new to say; only then the second is heard, and answers come."""
-        free = [worker for worker in workers if None in worker.said]
-        return free[:1] or [worker for worker in workers if worker.said]
+        free = [worker for worker in workers if None in worker.outcomes]
+        return free[:1] or [worker for worker in workers if worker.outcomes]
 
     fake.setattr(FakeWorker, "give", noted)
     fake.setattr(processes, "wait", slow)

@@ -56,7 +56,7 @@ def test_the_same_facts_as_in_one_process_and_failures_do_not_spread(
         assert "no-such-thing" in error
         assert folder.error(cell) == error
     for cell in folder.cells:
-        with folder.working_on(cell):  # nobody holds it any more
+        with folder.working_on(cell):  # its lock is released
             pass
 
 
@@ -132,7 +132,7 @@ def test_a_lost_node_loses_nothing(
 
 
 class FakeDriver:
-    """Cells end as `fates` tell: a traceback, None for success, or so many rounds and then death."""
+    """Cells end as in `fates`: a traceback, None for success, or a number of rounds before the worker dies."""
 
     def __init__(self, fates: dict[int, list[str | int | None]]) -> None:
         self.fates, self.waiting = fates, list[CellPlan]()
@@ -177,7 +177,7 @@ def test_a_cell_that_keeps_dying_is_given_up_unless_it_gets_on(
 
 
 def test_without_cells_no_cluster_is_asked_for(here: StudyFolder) -> None:
-    assert run(here, RayEngine("nobody:1")) == {}
+    assert run(here, RayEngine("no-such-host:1")) == {}
 
 
 @pytest.fixture

@@ -48,8 +48,8 @@ def test_two_recorders_never_hold_one_cell(folder: StudyFolder) -> None:
     first, second = folder.cells
     recorder = JournalWriter(folder.path, [second.key])
     refused = JournalWriter(folder.path, [first.key, second.key], timeout=0)
-    said = f"{folder.home(second)} is in use by process {os.getpid()}; wait for it or stop it first."
-    assert (recorder.refusal(), refused.refusal()) == (None, said)
+    message = f"{folder.home(second)} is in use by process {os.getpid()}; wait for it or stop it first."
+    assert (recorder.refusal(), refused.refusal()) == (None, message)
     with pytest.raises(RunError, match="in use"):
         refused.known(first.key)
     recorder.close()

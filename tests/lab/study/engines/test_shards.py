@@ -121,7 +121,7 @@ def test_files_that_are_done_are_kept_and_a_bad_one_is_named(
     with one_thread():
         expected = TextClassifier.load(model, "cpu").predict_proba(TEXTS)
     np.testing.assert_allclose(found(tmp_path / "out").iloc[:, 2:].to_numpy(), expected, atol=1e-6)
-    predictions.make("nobody:1")  # nothing is left to ask a cluster for
+    predictions.make("no-such-host:1")  # all files are done: no cluster is contacted
 
 
 def test_predictions_of_another_model_are_not_mixed(model: Path, pool: Path, tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ def equal_labels(results: Results) -> Table | None:
         title = "the end" if budget is None else f"{budget:,} labels"
         columns += [Column("F1", MEAN, title), Column("To Retrain [95%]", ("mean", "low", "high"), title)]
     caption = (
-        f"{split.capitalize()} F1 at equal labels, over all tasks and seeds: mean ± std of the last model that had "
-        "learnt from at most so many, in runs that went on to as many or more, and the mean difference to Retrain in "
-        "the same cell and seed with its 95% interval (Student's t; it speaks for these tasks only)."
+        f"{split.capitalize()} F1 at equal labels, over all tasks and seeds: mean ± std of each run's last model "
+        "within the number of labels, for runs that reached it, and the mean difference to Retrain in "
+        "the same cell and seed with its 95% interval (Student's t; valid for these tasks only)."
     )
     return grid.sectioned("equal-labels", caption, columns, measured, lambda members: _lines(members, budgets))
 

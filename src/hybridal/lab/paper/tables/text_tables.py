@@ -156,7 +156,7 @@ def batch_classes(results: Results) -> Table | None:
                     yield (Entry(method), Entry(names[task]), Entry(name), *numbers)
 
     columns = [*map(Column, ("Method", "Task", "Class")), *(Column(title, ONE) for title in (BEFORE, AFTER, "Pool"))]
-    caption = "Classes of acquired batches in percent, all seeds together, beside those of the whole pool."
+    caption = "Classes of acquired batches in percent, all seeds together, compared with the whole pool."
     return sectioned("batch-classes", caption, columns, rows, lines)
 
 
