@@ -32,7 +32,7 @@ def multiplied_out(candidates: FakeCandidates, n: int, rng: np.random.Generator)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_it_is_that_of_outer_products(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_badge_equals_kmeans_plus_plus_on_outer_products(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_geometry, "NUMBERS_PER_CHUNK", 500)
     candidates = FakeCandidates.random(seed, count=80)
     found = Badge().select(candidates, 12, np.random.default_rng(seed))
@@ -41,13 +41,13 @@ def test_it_is_that_of_outer_products(seed: int, monkeypatch: pytest.MonkeyPatch
     np.testing.assert_allclose(found.scores, scores, rtol=1e-9)
 
 
-def test_twins_are_not_both_chosen_while_others_are_left() -> None:
+def test_equal_candidates_are_not_both_chosen_while_others_are_left() -> None:
     candidates = FakeCandidates.random(1, ties=True)
     found = Badge().select(candidates, 5, np.random.default_rng(1))
     rows = [candidates.embeddings()[candidates.ids.index(one)].tobytes() for one in found.ids]
     assert len(set(rows)) == 5
 
 
-def test_outputs_that_are_no_numbers_are_refused() -> None:
+def test_non_finite_outputs_are_refused() -> None:
     with pytest.raises(UserError, match="not finite"):
         Badge().select(FakeCandidates(["a", "b"], [[0.5, 0.5]] * 2, [[1.0], [np.nan]]), 1, np.random.default_rng(0))

@@ -20,7 +20,9 @@ def written_out(candidates: FakeCandidates, k: int) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("k", [1, 10, 99])
-def test_it_is_the_mean_divergence_from_the_nearest(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cal_score_is_the_mean_divergence_from_the_nearest_labelled_texts(
+    k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_geometry, "NUMBERS_PER_CHUNK", 500)
     candidates = FakeCandidates.random(1)
     expected = written_out(candidates, k)
@@ -29,16 +31,16 @@ def test_it_is_the_mean_divergence_from_the_nearest(k: int, monkeypatch: pytest.
     np.testing.assert_allclose(found.scores, [expected[one] for one in found.ids], rtol=1e-5)
 
 
-def test_an_impossible_answer_is_far_but_not_infinite() -> None:
+def test_zero_probability_gives_a_finite_divergence() -> None:
     (far,) = contrast(np.array([[1.0, 0.0]]), np.array([[[0.0, 1.0]]]))
     assert 80 < far < 90
 
 
-def test_without_labels_it_says_so() -> None:
+def test_cal_without_labelled_texts_is_refused() -> None:
     with pytest.raises(UserError, match="needs labelled texts"):
         Cal().select(FakeCandidates(["a"], [[0.5, 0.5]]), 1, np.random.default_rng(0))
 
 
-def test_no_neighbours_are_refused() -> None:
+def test_zero_neighbours_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 1 neighbour"):
         Cal(0)

@@ -21,7 +21,7 @@ def naive(candidates: FakeCandidates, n: int) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_it_is_that_of_naive_greedy(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_coreset_equals_naive_greedy(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_geometry, "NUMBERS_PER_CHUNK", 500)
     candidates = FakeCandidates.random(seed, count=80)
     found = Coreset().select(candidates, 10, np.random.default_rng(0))
@@ -29,12 +29,12 @@ def test_it_is_that_of_naive_greedy(seed: int, monkeypatch: pytest.MonkeyPatch) 
     assert list(found.scores) == sorted(found.scores, reverse=True)
 
 
-def test_twins_go_by_id() -> None:
+def test_coreset_ranks_ties_by_id() -> None:
     candidates = FakeCandidates(["b", "a", "c"], [[0.5, 0.5]] * 3, [[1.0]] * 3, labelled_embeddings=[[0.0]])
     found = Coreset().select(candidates, 3, np.random.default_rng(0))
     assert (found.ids, found.scores) == (("a", "b", "c"), (1.0, 0.0, 0.0))
 
 
-def test_nothing_labelled_yet() -> None:
+def test_coreset_works_without_labelled_texts() -> None:
     candidates = FakeCandidates(["a", "b", "c"], [[0.5, 0.5]] * 3, [[0.0], [1.0], [8.0]])
     assert Coreset().select(candidates, 1, np.random.default_rng(0)).ids == ("c",)

@@ -8,13 +8,13 @@ from hybridal.acquisition.entropy import Entropy, entropies
 from hybridal.testing import FakeCandidates
 
 
-def test_they_are_those_of_scipy() -> None:
+def test_entropies_equal_scipy() -> None:
     probabilities = np.random.default_rng(1).dirichlet(np.ones(5), size=100)
     probabilities[0] = [1, 0, 0, 0, 0]
     np.testing.assert_allclose(entropies(probabilities), scipy.stats.entropy(probabilities, axis=1), atol=1e-12)
 
 
-def test_chunks_change_nothing() -> None:
+def test_entropies_do_not_depend_on_chunks() -> None:
     probabilities = np.random.default_rng(2).dirichlet(np.ones(5), size=100)
     whole = entropies(probabilities)
     parts = np.concatenate(
@@ -23,7 +23,7 @@ def test_chunks_change_nothing() -> None:
     np.testing.assert_array_equal(whole, parts)
 
 
-def test_the_highest_are_chosen() -> None:
+def test_highest_entropies_are_chosen() -> None:
     candidates = FakeCandidates.random(3)
     scores = scipy.stats.entropy(candidates.probabilities().astype(np.float64), axis=1)
     expected = [candidates.ids[i] for i in np.argsort(-scores)[:10]]

@@ -27,14 +27,14 @@ from hybridal.errors import UserError
 
 
 @given(st.integers(0, 5000), st.integers(0, 10 * NUMBERS_PER_CHUNK))
-def test_all_rows_are_covered_once_within_the_limit(count: int, per_row: int) -> None:
+def test_chunks_cover_all_rows_once_within_the_limit(count: int, per_row: int) -> None:
     rows = list(range(count))
     pieces = [rows[some] for some in chunks(count, per_row)]
     assert [row for piece in pieces for row in piece] == rows
     assert all(len(piece) == 1 or len(piece) * per_row <= NUMBERS_PER_CHUNK for piece in pieces)
 
 
-def test_they_are_those_of_scipy() -> None:
+def test_distances_equal_scipy() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(30, 5)) + 10, rng.normal(size=(20, 5)) + 10
     np.testing.assert_allclose(squared_distances(x, y), cdist(x, y, "sqeuclidean"), rtol=1e-9)
@@ -60,7 +60,7 @@ def test_distances_to_one_row_in_any_order_are_those_of_scipy(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_no_number_is_refused(bad: float) -> None:
+def test_non_finite_points_are_refused(bad: float) -> None:
     rows = np.ones((3, 2))
     assert finite(rows) is rows
     with pytest.raises(UserError, match="not finite"):
@@ -93,7 +93,7 @@ def test_points_are_not_drawn_twice_even_where_all_are_equal() -> None:
     assert distances == [0.0] * 6
 
 
-def test_no_more_than_there_are() -> None:
+def test_draws_are_at_most_the_number_of_points() -> None:
     assert len(on(np.random.default_rng(1).normal(size=(4, 2)), 9, 1)[0]) == 4
     assert plus_plus(0, 3, lambda _: np.empty(0), np.random.default_rng(1)) == ([], [])
 
@@ -107,7 +107,7 @@ def test_clear_groups_are_found() -> None:
     assert adjusted_rand_score(truth, clusters(points, 4, np.random.default_rng(1))) == 1.0
 
 
-def test_it_is_about_as_good_as_sklearns() -> None:
+def test_kmeans_is_about_as_good_as_sklearns() -> None:
     points = np.random.default_rng(1).normal(size=(400, 5))
     ours = inertia(points, clusters(points, 12, np.random.default_rng(1)))
     assert ours < 1.1 * KMeans(12, n_init=1, random_state=1).fit(points).inertia_
@@ -126,5 +126,5 @@ def test_points_go_to_the_nearest_centre() -> None:
     assert assigned(points, centres).tolist() == expected
 
 
-def test_equal_points_are_no_trouble() -> None:
+def test_equal_points_can_be_clustered() -> None:
     assert len(clusters(np.ones((9, 2)), 4, np.random.default_rng(1))) == 9

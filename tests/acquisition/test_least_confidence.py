@@ -6,7 +6,7 @@ from hybridal.acquisition.least_confidence import LeastConfidence
 from hybridal.testing import FakeCandidates
 
 
-def test_the_least_sure_are_chosen() -> None:
+def test_least_confident_are_chosen() -> None:
     candidates = FakeCandidates.random(1)
     missing = {i: 1 - max(row) for i, row in zip(candidates.ids, candidates.probabilities().tolist(), strict=True)}
     expected = sorted(missing, key=lambda one: (-missing[one], one))[:15]

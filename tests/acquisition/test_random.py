@@ -8,7 +8,7 @@ from hybridal.acquisition.random import Random
 from hybridal.testing import FakeCandidates
 
 
-def test_every_candidate_is_as_likely() -> None:
+def test_random_draws_every_candidate_equally_often() -> None:
     candidates = FakeCandidates.random(1, count=10)
     rng = np.random.default_rng(1)
     drawn = Counter(one for _ in range(2000) for one in Random().select(candidates, 3, rng).ids)
@@ -16,7 +16,7 @@ def test_every_candidate_is_as_likely() -> None:
     assert all(abs(count - 600) < 100 for count in drawn.values())
 
 
-def test_another_seed_is_another_choice() -> None:
+def test_random_choice_depends_on_the_seed() -> None:
     candidates = FakeCandidates.random(1)
     one, two = (Random().select(candidates, 10, np.random.default_rng(seed)) for seed in (1, 2))
     assert set(one.ids) != set(two.ids)

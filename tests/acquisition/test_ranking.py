@@ -22,13 +22,13 @@ def test_top_is_the_head_of_a_full_sort(levels: list[int], n: int, seed: int) ->
     assert top([ids[i] for i in order], scores[order], n) == found
 
 
-def test_of_a_million_that_are_equal_the_first_ids_are_taken() -> None:
+def test_top_of_a_million_ties_takes_the_first_ids() -> None:
     ids = [str(i) for i in range(10**6)]
     assert top(ids, np.zeros(10**6), 32).ids[:4] == ("0", "1", "10", "100")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_score_that_is_no_number_names_its_candidate(bad: float) -> None:
+def test_non_finite_score_names_its_candidate(bad: float) -> None:
     with pytest.raises(UserError, match="candidate 'b'"):
         top(["a", "b"], np.array([0.5, bad]), 1)
 

@@ -40,13 +40,13 @@ def test_the_most_typical_member_is_chosen() -> None:
     assert chosen == f"1-{int(typicality(group.astype(np.float32), 5).argmax())}"
 
 
-def test_when_all_are_covered_the_least_covered_are_next() -> None:
+def test_least_covered_groups_come_next_when_all_are_covered() -> None:
     candidates, _ = blobs([10, 40], labelled=[0, 0, 1])
     found = TypiClust(most=2).select(candidates, 4, np.random.default_rng(1))
     assert [one[0] for one in found.ids] == ["1", "1", "0", "1"]
 
 
-def test_of_a_huge_group_a_sample_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_huge_group_is_compared_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(typiclust, "MAX_COMPARED", 8)
     candidates, _ = blobs([30], labelled=[])
     found = TypiClust(most=1).select(candidates, 30, np.random.default_rng(1))
@@ -54,6 +54,6 @@ def test_of_a_huge_group_a_sample_is_compared(monkeypatch: pytest.MonkeyPatch) -
     assert sum(score > 0 for score in found.scores) == 8
 
 
-def test_no_clusters_are_refused() -> None:
+def test_zero_clusters_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 1 cluster"):
         TypiClust(most=0)

@@ -19,7 +19,7 @@ def test_the_function_gets_the_texts_and_its_answer_is_the_answer() -> None:
     assert heard == [texts]
 
 
-def test_its_errors_are_its_own() -> None:
+def test_errors_of_the_function_pass_unchanged() -> None:
     def ask(texts: Mapping[str, str]) -> dict[str, str]:
         raise TimeoutError("no answer")
 

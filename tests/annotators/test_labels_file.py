@@ -89,13 +89,13 @@ def test_labels_that_are_there_are_taken_at_once(tmp_path: Path) -> None:
     assert (person.ear.messages, person.ear.waits) == ([], [])
 
 
-def test_nothing_to_label_is_nothing_to_ask(tmp_path: Path) -> None:
+def test_no_ids_need_no_file(tmp_path: Path) -> None:
     person = Person(tmp_path)
     assert person.annotator.label({}) == {}
     assert not person.to_label.exists()
 
 
-def test_what_is_missing_is_written_down_and_waited_for(tmp_path: Path) -> None:
+def test_missing_labels_are_listed_and_waited_for(tmp_path: Path) -> None:
     person = Person(
         tmp_path,
         looks(lambda p: p.asked() == [{"id": id, "text": text, "label": ""} for id, text in TEXTS.items()]),
@@ -107,7 +107,7 @@ def test_what_is_missing_is_written_down_and_waited_for(tmp_path: Path) -> None:
     assert person.done()
 
 
-def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
+def test_only_missing_labels_are_listed(tmp_path: Path) -> None:
     person = Person(tmp_path, looks(lambda p: [row["id"] for row in p.asked()] == ["2"]), fills({"2": "food"}))
     person.own.write_text("id,label\n1,sport\n")
     assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
@@ -124,12 +124,12 @@ def test_a_text_of_any_length_can_be_labelled(tmp_path: Path) -> None:
     assert person.ear.messages == []
 
 
-def test_both_files_count_and_the_person_s_own_has_the_last_word(tmp_path: Path) -> None:
+def test_label_in_the_users_own_file_wins_over_the_list(tmp_path: Path) -> None:
     person = Person(tmp_path, saves("id,label\n1,food\n"), fills({"1": "sport", "2": "sport"}))
     assert person.annotator.label(TEXTS) == {"1": "food", "2": "sport"}
 
 
-def test_what_was_filled_in_before_a_restart_is_not_lost(tmp_path: Path) -> None:
+def test_labels_filled_in_before_a_restart_are_kept(tmp_path: Path) -> None:
     def stop(_person: Person) -> None:
         raise KeyboardInterrupt
 
@@ -167,7 +167,7 @@ def test_a_change_of_mind_that_comes_too_late_is_mentioned(tmp_path: Path) -> No
     assert "id '1' is now 'food', but the run learns from its first label, 'sport'" in message
 
 
-def test_misspelt_classes_of_texts_that_nobody_asked_for_are_no_matter(tmp_path: Path) -> None:
+def test_misspelt_classes_of_other_texts_are_ignored(tmp_path: Path) -> None:
     person = Person(tmp_path)
     person.own.write_text("id,label\n1,sport\n2,food\n9,sprot\n")
     person.annotator.label(TEXTS)
@@ -223,7 +223,7 @@ def test_a_file_to_label_in_that_cannot_be_read_is_not_written_over(tmp_path: Pa
     assert person.annotator.label({"1": "caf\xe9", "2": "x"}) == {"1": "food", "2": "sport"}
 
 
-def test_what_waits_is_listed_again_when_an_older_list_was_saved_over_it(tmp_path: Path) -> None:
+def test_pending_texts_are_listed_again_after_an_older_list_overwrote_them(tmp_path: Path) -> None:
     """A spreadsheet that still shows the last texts, or takes the id 007 for a number."""
     older = "id,text,label\n1,a goal,sport\n7,stew,food\n"
 
@@ -284,7 +284,7 @@ def test_a_missing_column_is_an_error(tmp_path: Path, content: str, there: str) 
     ],
     ids=["BOM", "CRLF", "CR", "other order", "blank lines", "extra cells", "last of two rows", "Excel", "UTF-16"],
 )
-def test_how_editors_save_csv(tmp_path: Path, content: bytes) -> None:
+def test_files_saved_by_common_editors_are_read(tmp_path: Path, content: bytes) -> None:
     person = Person(tmp_path)
     person.own.write_bytes(content)
     assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
@@ -304,7 +304,7 @@ def test_any_id_and_text_survive_the_file(tmp_path_factory: pytest.TempPathFacto
     assert person.annotator.label(texts) == dict.fromkeys(texts, "food")
 
 
-def test_the_answer_holds_what_was_asked_for_in_its_order(tmp_path: Path) -> None:
+def test_labels_come_in_the_order_of_the_request(tmp_path: Path) -> None:
     person = Person(tmp_path)
     person.own.write_text("id,label\n2,food\n3,food\n1,sport\n")
     answers: Iterable[str] = person.annotator.label(TEXTS)

@@ -20,18 +20,18 @@ TASK = Task(
 )
 
 
-def test_it_says_what_the_task_knows_in_any_split() -> None:
+def test_oracle_knows_the_labels_of_every_split() -> None:
     assert Oracle(TASK).label({"c": "three", "v": "four", "a": "one"}) == {"c": "ham", "v": "spam", "a": "spam"}
     assert Oracle(TASK).label({}) == {}
 
 
 @pytest.mark.parametrize("unknown", ["b", "t"])
-def test_without_a_label_it_names_the_text(unknown: str) -> None:
+def test_oracle_names_a_text_without_label(unknown: str) -> None:
     with pytest.raises(UserError, match=f"id '{unknown}' of task 'mail' has no label .* `labels` a file"):
         Oracle(TASK).label({"a": "one", unknown: "..."})
 
 
-def test_somebody_else_is_asked_for_the_rest_alone() -> None:
+def test_fallback_annotator_gets_only_texts_without_label() -> None:
     asked: list[dict[str, str]] = []
 
     def person(texts: Mapping[str, str]) -> dict[str, str]:
@@ -45,5 +45,5 @@ def test_somebody_else_is_asked_for_the_rest_alone() -> None:
     assert len(asked) == 1
 
 
-def test_somebody_else_may_leave_texts_out() -> None:
+def test_fallback_annotator_may_skip_texts() -> None:
     assert Oracle(TASK, Callback(lambda _texts: {})).label({"a": "one", "b": "two"}) == {"a": "spam"}

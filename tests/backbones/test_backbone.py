@@ -36,14 +36,14 @@ def test_a_length_above_the_positions_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["roberta", "xlm-roberta", "mpnet"])
-def test_some_count_their_positions_from_the_padding_on(folder: Path, kind: str) -> None:
+def test_roberta_positions_start_after_the_padding_index(folder: Path, kind: str) -> None:
     backbone = configure(folder, model_type=kind, max_position_embeddings=514, pad_token_id=1)
     assert backbone.max_positions == 512
     with pytest.raises(UserError, match="reads 512 tokens at most"):
         backbone.encoder(513)
 
 
-def test_where_positions_are_not_counted_any_length_goes(folder: Path) -> None:
+def test_relative_positions_allow_any_length(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     del config["max_position_embeddings"]
     (folder / "config.json").write_text(json.dumps(config))
@@ -58,12 +58,12 @@ def test_special_tokens_and_the_cut(folder: Path) -> None:
     assert long[1:4] == TextEncoder(folder, 64).encode(["the goal and"])[0][1:4]
 
 
-def test_a_text_that_is_no_unicode_is_read_all_the_same(folder: Path) -> None:
+def test_text_with_broken_unicode_is_tokenised(folder: Path) -> None:
     encoder = TextEncoder(folder, 8)
     assert encoder.encode(["moon \udc80 star"])[0] == encoder.encode(["moon ? star"])[0]
 
 
-def test_one_text_is_not_read_letter_by_letter(folder: Path) -> None:
+def test_single_string_instead_of_texts_is_refused(folder: Path) -> None:
     with pytest.raises(UserError, match=r"'the moon' is one text, .*; give a list of texts"):
         TextEncoder(folder, 8).encode("the moon")
 
@@ -117,7 +117,7 @@ def test_texts_are_read_as_transformers_reads_them(folder: Path, side: str) -> N
     assert TextEncoder(folder, 6).encode(texts) == reference
 
 
-def test_a_tokenizer_in_python_alone(tmp_path: Path) -> None:
+def test_tokenizer_without_a_fast_version(tmp_path: Path) -> None:
     ByT5Tokenizer().save_pretrained(tmp_path)
     encoder = TextEncoder(tmp_path, 4)
     assert encoder.encode(["a", "abcdef", ""]) == [[100, 1], [100, 101, 102, 1], [1]]  # bytes follow three signs
@@ -132,7 +132,7 @@ def test_more_layers_to_train_than_there_are(folder: Path, name: str) -> None:
         backbone.limits.check(512, 3)
 
 
-def test_weights_are_counted_at_four_bytes_a_number(folder: Path, tmp_path: Path) -> None:
+def test_weight_bytes_count_four_bytes_per_parameter(folder: Path, tmp_path: Path) -> None:
     module = AutoModel.from_pretrained(folder)
     wanted = 4 * sum(weight.numel() for weight in module.parameters())
     assert Backbone("mine", folder).weight_bytes == wanted
@@ -155,7 +155,7 @@ def test_two_threads_never_load_at_once(folder: Path, monkeypatch: pytest.Monkey
     assert free == [False]
 
 
-def test_what_an_encoder_speaks_through_is_known_by_its_own_file_or_by_name(tmp_path: Path) -> None:
+def test_pooling_comes_from_the_pooling_file_or_the_catalogue(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     assert [Backbone(name, tmp_path).pooling for name in ("minilm", "tiny", "bert", "mine")] == [
         "mean", "mean", "first", "first",
@@ -168,7 +168,7 @@ def test_what_an_encoder_speaks_through_is_known_by_its_own_file_or_by_name(tmp_
 
 
 @pytest.mark.parametrize("mode", ["max_tokens", "weightedmean_tokens", "lasttoken"])
-def test_a_pooling_that_we_do_not_have_is_refused_by_name(folder: Path, mode: str) -> None:
+def test_unsupported_pooling_is_refused_by_name(folder: Path, mode: str) -> None:
     (folder / "1_Pooling").mkdir()
     pooling_config = {"word_embedding_dimension": 64, f"pooling_mode_{mode}": True, "pooling_mode_mean_tokens": False}
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling_config))
@@ -177,7 +177,7 @@ def test_a_pooling_that_we_do_not_have_is_refused_by_name(folder: Path, mode: st
     assert caught.value.field == "protocol.pooling"
 
 
-def test_a_mean_over_the_root_of_the_length_is_a_mean(folder: Path) -> None:
+def test_mean_sqrt_len_pooling_is_read_as_mean(folder: Path) -> None:
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_sqrt_len_tokens": true}')
     assert Backbone("mine", folder).pooling == "mean"
@@ -243,7 +243,7 @@ def test_a_number_in_the_configuration_that_cannot_be_is_refused(folder: Path, n
         configure(folder, **{name: value})
 
 
-def test_no_code_of_a_tokenizer_is_run_and_nothing_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokenizer_code_is_refused_without_a_prompt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
     load = AutoTokenizer.from_pretrained
 

@@ -84,7 +84,7 @@ class Counting:
 @pytest.mark.parametrize("name", MAKES)
 @settings(deadline=None, max_examples=150)
 @given(texts=st.lists(TEXTS, max_size=4), letters=st.sampled_from([1, 2, 5]))
-def test_the_tokens_are_those_of_the_whole_text(name: str, texts: list[str], letters: int) -> None:
+def test_prefix_gives_the_same_tokens_as_the_whole_text(name: str, texts: list[str], letters: int) -> None:
     made = tokenizer(name)
     assert reads_word_by_word(made)
     with pytest.MonkeyPatch.context() as patch:
@@ -93,7 +93,7 @@ def test_the_tokens_are_those_of_the_whole_text(name: str, texts: list[str], let
 
 
 @pytest.mark.parametrize("name", MAKES)
-def test_of_a_long_text_little_is_looked_at(name: str) -> None:
+def test_only_a_prefix_of_a_long_text_is_tokenised(name: str) -> None:
     made = Counting(tokenizer(name))
     texts = ["play outplay, un able " * 50_000, "played"]
     assert encode_beginnings(made, texts, 9) == whole(made.made, texts)
@@ -103,7 +103,7 @@ def test_of_a_long_text_little_is_looked_at(name: str) -> None:
 @pytest.mark.parametrize(
     "text", [" " * 100_000 + "play out", "比赛" * 1_000, "\u200d " * 5_000 + "a play", "a" * 9_000]
 )
-def test_what_has_few_words_is_looked_at_as_far_as_it_takes(text: str) -> None:
+def test_prefix_grows_for_texts_with_few_words(text: str) -> None:
     for name in MAKES:
         assert encode_beginnings(tokenizer(name), [text, "play"], 9) == whole(tokenizer(name), [text, "play"])
 
@@ -127,10 +127,10 @@ def edited(change: Callable[[Any], object]) -> Any:
         lambda made: setattr(made, "normalizer", normalizers.Replace("t o", "to")),
     ],
 )
-def test_where_words_are_not_read_one_by_one_nothing_is_left_out(change: Callable[[Any], object]) -> None:
+def test_whole_text_is_read_when_the_tokenizer_joins_words(change: Callable[[Any], object]) -> None:
     assert reads_word_by_word(edited(lambda made: None))
     assert not reads_word_by_word(edited(change))
 
 
-def test_a_tokenizer_without_steps_is_not_known() -> None:
+def test_tokenizer_without_pipeline_steps_reads_whole_texts() -> None:
     assert not reads_word_by_word(Tokenizer(models.BPE()))

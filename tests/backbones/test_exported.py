@@ -43,7 +43,7 @@ def test_a_field_of_another_kind_is_named(tmp_path: Path, name: str, value: Any)
 
 
 @pytest.mark.parametrize("content", [b"", b"{broken", b"[1]", b"\xff\xfe\x00"])
-def test_what_is_no_json_object_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_file_without_a_json_object_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / ABOUT).write_bytes(content)
     for ask in (read_about, was_exported):
         with pytest.raises(UserError, match=r"hybridal\.json is damaged: it .*; copy or save it again"):

@@ -40,7 +40,7 @@ def snapshot(folder: Path, *names: str) -> Path:
     return folder
 
 
-def test_what_is_cached_is_not_asked_of_the_hub(serve: Serve, tmp_path: Path) -> None:
+def test_cached_model_makes_no_hub_request(serve: Serve, tmp_path: Path) -> None:
     cached = snapshot(tmp_path / "cached", "config.json", "model.safetensors")
     calls, messages = serve(cached, OSError("no connection")), list[str]()
     assert hub_models.folder("org/name", messages.append) == cached
@@ -49,7 +49,7 @@ def test_what_is_cached_is_not_asked_of_the_hub(serve: Serve, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("there", [(), ("config.json", "tokenizer.json"), ("model.safetensors",)])
-def test_what_is_not_or_half_cached_is_downloaded(serve: Serve, tmp_path: Path, there: tuple[str, ...]) -> None:
+def test_missing_or_partial_cache_is_downloaded(serve: Serve, tmp_path: Path, there: tuple[str, ...]) -> None:
     cached = snapshot(tmp_path / "cached", *there) if there else FileNotFoundError("not cached")
     remote = snapshot(tmp_path / "remote", "config.json", "model.safetensors")
     calls, messages = serve(cached, remote), list[str]()
@@ -58,7 +58,7 @@ def test_what_is_not_or_half_cached_is_downloaded(serve: Serve, tmp_path: Path, 
     assert messages == ["Downloading org/name from the hub"]
 
 
-def test_only_what_is_needed_is_fetched(serve: Serve, tmp_path: Path) -> None:
+def test_only_needed_files_are_downloaded(serve: Serve, tmp_path: Path) -> None:
     calls = serve(FileNotFoundError(), tmp_path)
     hub_models.folder("org/name", lambda _: None)
     wanted = calls[0]["allow_patterns"]
@@ -72,7 +72,7 @@ def test_only_what_is_needed_is_fetched(serve: Serve, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "reason"), [(OSError("no connection\nand much more"), "no connection"), (KeyError(), "KeyError")]
 )
-def test_one_sentence_when_it_cannot_be_had(serve: Serve, error: Exception, reason: str) -> None:
+def test_failed_download_gives_one_sentence(serve: Serve, error: Exception, reason: str) -> None:
     serve(error, error)
     with pytest.raises(UserError) as caught:
         hub_models.folder("org/name", lambda _: None)

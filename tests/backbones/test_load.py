@@ -20,7 +20,7 @@ def encoder_folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "~/nowhere", "/nowhere/at/all"])
-def test_a_path_that_is_no_folder_is_not_asked_of_the_hub(name: str) -> None:
+def test_missing_path_makes_no_hub_request(name: str) -> None:
     with pytest.raises(UserError, match=rf"Backbone '{name}' is not a folder; check the path") as caught:
         load_backbone(name, toy_task())
     assert caught.value.field == "backbone"
@@ -55,7 +55,7 @@ def test_tiny_belongs_to_the_task() -> None:
     assert load_backbone("tiny", task).folder == tiny.folder(task) != tiny.folder(toy_task(seed=1))
 
 
-def test_a_folder_however_it_is_written(encoder_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_is_found_in_every_spelling(encoder_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(encoder_folder.parent))
     monkeypatch.chdir(encoder_folder.parent)
     for name in (str(encoder_folder), "my encoder", "~/my encoder", "./my encoder"):
@@ -68,7 +68,7 @@ def test_a_folder_without_an_encoder(tmp_path: Path) -> None:
         load_backbone(str(tmp_path), toy_task())
 
 
-def test_the_names_that_are_offered() -> None:
+def test_backbone_names_lists_the_catalogue_and_the_mirror() -> None:
     assert BACKBONE_NAMES == ("minilm", "mpnet", "tiny", "distilbert", "bert", "roberta")
 
 
@@ -87,7 +87,7 @@ def test_the_limits_of_an_encoder_on_the_hub_are_those_of_its_configuration(
     assert (limits.layers, limits.positions) == (3, 99)
 
 
-def test_what_would_have_to_be_downloaded_is_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uncached_backbones_are_not_local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HYBRIDAL_CACHE", str(tmp_path))
     for name in ("minilm", "bert", "someone/something"):
         assert local_backbone(name, toy_task()) is None

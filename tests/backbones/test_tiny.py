@@ -48,7 +48,7 @@ def test_two_fresh_caches_hold_the_same_bytes(tmp_path: Path, monkeypatch: pytes
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= made[0].keys()
 
 
-def test_it_is_the_encoder_that_transformers_would_draw() -> None:
+def test_tiny_has_the_weights_that_transformers_would_draw() -> None:
     loaded, report = BertModel.from_pretrained(tiny.folder(toy_task()), output_loading_info=True)
     assert not any(report.values()), report
     with torch.random.fork_rng(devices=[]):
@@ -65,7 +65,7 @@ def test_the_order_of_the_texts_decides_nothing() -> None:
     assert contents(backwards) == contents(tiny.folder(task))
 
 
-def test_made_once_for_the_same_texts() -> None:
+def test_tiny_is_built_once_for_the_same_texts() -> None:
     task = toy_task()
     first = tiny.folder(task)
     (first / "mark").touch()
@@ -75,7 +75,7 @@ def test_made_once_for_the_same_texts() -> None:
     assert [path.name for path in first.parent.iterdir()] == [first.name]  # and no scratch folder stays
 
 
-def test_another_text_makes_another() -> None:
+def test_another_text_gives_another_tiny() -> None:
     assert tiny.folder(task_of("a b")) != tiny.folder(task_of("a c"))
 
 
@@ -111,6 +111,6 @@ def test_a_rich_language_still_fits_the_embeddings() -> None:
     assert sorted(pieces.values()) == list(range(tiny.VOCABULARY))
 
 
-def test_half_a_surrogate_pair_is_no_obstacle() -> None:
+def test_lone_surrogate_is_accepted() -> None:
     encoder = TextEncoder(tiny.folder(task_of("good \ud800 text", "bad")), 8)
     assert len(encoder.encode(["good \ud800"])[0]) == 4

@@ -52,7 +52,7 @@ def assert_alike(folder: Path, max_length: int = 32) -> None:
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_what_is_taken_as_it_is(folder: Path, side: str) -> None:
+def test_saved_tokenizer_is_read_without_transformers(folder: Path, side: str) -> None:
     rewrite(folder / CONFIG, truncation_side=side)
     assert read_fast_tokenizer(folder, 32) is not None
     assert_alike(folder)
@@ -62,7 +62,7 @@ def test_what_is_taken_as_it_is(folder: Path, side: str) -> None:
 @pytest.mark.parametrize(
     "told", [{}, {"do_lower_case": False}, {"strip_accents": False, "tokenize_chinese_chars": False}]
 )
-def test_what_transformers_builds_anew(folder: Path, kind: Any, told: dict[str, Any]) -> None:
+def test_tokenizer_rebuilt_by_transformers_is_read_alike(folder: Path, kind: Any, told: dict[str, Any]) -> None:
     built_anew(folder, kind, **told)
     fast = read_fast_tokenizer(folder, 32)
     assert fast is not None
@@ -108,7 +108,7 @@ def test_the_default_backbone(tmp_path: Path) -> None:
         ("config.json", {"model_type": "roberta"}),
     ],
 )
-def test_where_files_disagree_transformers_is_asked(folder: Path, name: str, fields: dict[str, Any]) -> None:
+def test_disagreeing_files_fall_back_to_transformers(folder: Path, name: str, fields: dict[str, Any]) -> None:
     built_anew(folder, BertTokenizer)
     assert read_fast_tokenizer(folder, 32) is not None
     rewrite(folder / name, **fields)
@@ -117,6 +117,6 @@ def test_where_files_disagree_transformers_is_asked(folder: Path, name: str, fie
 
 
 @pytest.mark.parametrize("name", [FILE, CONFIG])
-def test_without_both_files_transformers_is_asked(folder: Path, name: str) -> None:
+def test_missing_files_fall_back_to_transformers(folder: Path, name: str) -> None:
     (folder / name).unlink()
     assert read_fast_tokenizer(folder, 32) is None

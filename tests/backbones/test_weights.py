@@ -11,7 +11,7 @@ from hybridal.errors import UserError
 
 
 @pytest.mark.parametrize("files", [["model.safetensors"], ["a-00001-of-2.safetensors", "pytorch_model.bin"], []])
-def test_safetensors_are_enough(files: list[str], tmp_path: Path) -> None:
+def test_safetensors_file_is_accepted(files: list[str], tmp_path: Path) -> None:
     for name in files:
         save_file({"weight": np.ones(3, dtype=np.float32)}, tmp_path / name)
     check_weights(tmp_path)

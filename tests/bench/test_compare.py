@@ -16,7 +16,7 @@ def answer(**changes: Any) -> dict[str, Any]:
     return {"turns": [{"steps": 6, "scored": 8, "chosen": [4, 11], **changes}]}
 
 
-def test_the_work_that_was_asked_for_is_accepted() -> None:
+def test_requested_work_is_accepted() -> None:
     check("ours", [JOB], answer())
     check("theirs", [JOB], answer(scored=12))  # who also scores what is labelled
 
@@ -33,6 +33,6 @@ REFUSED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("changes", REFUSED)
-def test_other_work_is_refused(changes: dict[str, Any]) -> None:
+def test_different_work_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(RunError, match="theirs did not do the work of t"):
         check("theirs", [JOB], answer(**changes))

@@ -66,19 +66,19 @@ def test_rounds_come_back_as_they_were(folder: StudyFolder, tmp_path: Path) -> N
     assert cell.known == {fact.update_sequence: replace(fact, scores=means(fact)) for fact in ROUNDS}
 
 
-def test_runs_are_put_together_from_words(folder: StudyFolder) -> None:
+def test_runs_are_assembled_from_update_sequences(folder: StudyFolder) -> None:
     found = facts.runs(facts.cells(facts.published(folder, "abc")), SCHEDULES).set_index("schedule")
     assert found["update_sequence"].to_dict() == {"retrain": "RRR", "finetune": "FFF", "hybrid:accuracy:0.1:1": "RRF"}
     assert found["steps"].to_dict() == {"retrain": 60, "finetune": 24, "hybrid:accuracy:0.1:1": 42}
     assert set(found["test_f1"]) == {0.7}
 
 
-def test_a_schedule_whose_signal_nobody_watched_has_no_run(folder: StudyFolder) -> None:
+def test_schedule_with_an_unmeasured_signal_has_no_run(folder: StudyFolder) -> None:
     known = facts.cells(facts.published(folder, "abc"))
     assert facts.played(known, "hybrid:alpha") == []
 
 
-def test_what_others_computed_is_kept(
+def test_rows_of_other_runs_are_kept(
     folder: StudyFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "facts.parquet"

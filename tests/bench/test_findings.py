@@ -22,7 +22,7 @@ from hybridal.lab.study.study_presets import preset
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-def test_the_page_shows_what_the_facts_say() -> None:
+def test_findings_page_shows_the_computed_tables() -> None:
     """All tables in one test: they take seconds to make, and workers that collect must not wait for them."""
     text = (DOCS / "findings.md").read_text(encoding="utf-8")
     page = re.sub("<!--.*?-->", "", text, flags=re.DOTALL).splitlines()  # comments are not rendered
@@ -32,7 +32,7 @@ def test_the_page_shows_what_the_facts_say() -> None:
     }
 
 
-def test_a_mean_lies_between_what_it_is_not_below_and_not_above() -> None:
+def test_mean_lies_between_its_confidence_bounds() -> None:
     mean, low, high = bounds(pd.Series([0.1, 0.2, 0.3]))
     # By hand: the standard error is 0.1 / √3, and Student's t with two degrees of freedom leaves 5% beyond 2.92.
     assert mean == pytest.approx(0.2)
@@ -61,7 +61,7 @@ def test_rounds_of_two_commits_are_one_cell_only_where_they_are_equal() -> None:
         engines.joined([[replace(older[0], known=other)], newer], "both")
 
 
-def test_a_coin_for_each_task_gives_no_credit_for_where_a_schedule_retrains() -> None:
+def test_random_baseline_has_the_retraining_share_of_each_task() -> None:
     """It retrains where fine-tuning harms and fine-tunes where it does not; within a task it times nothing."""
     nll = {"retrain": (1.0, 1.0), "finetune": (3.0, 1.0), "picky": (1.0, 1.0)}
     steps = {"retrain": (100, 100), "finetune": (50, 50), "picky": (100, 50)}
@@ -76,7 +76,7 @@ def test_a_coin_for_each_task_gives_no_credit_for_where_a_schedule_retrains() ->
     assert coin_toss(ends, "picky", each_task=True).gain[0] == pytest.approx(0.0)
 
 
-def test_the_batch_of_the_last_round_is_looked_at_too() -> None:
+def test_batch_of_the_last_round_is_counted() -> None:
     """It was chosen, although it is never labelled."""
     cells = findings.second_edition()[:1]
     [(_, one)], [(_, other)] = (played(cells, spec) for spec in ("replay:96", "replay:32"))

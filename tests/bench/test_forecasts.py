@@ -30,7 +30,7 @@ def skewed_runs() -> pd.DataFrame:
     return pd.DataFrame(rows).assign(shares=np.array([0.9, 0.1]).tobytes())
 
 
-def test_the_truth_is_that_of_the_skew_and_validation_is_drawn_from_it() -> None:
+def test_truth_has_the_skew_and_validation_is_drawn_from_it() -> None:
     runs = [*drawn(skewed_runs(), 20)]
     assert len(runs) == DRAWS
     assert runs[0].truth[:, 0] == pytest.approx([0.9, 0.95, 0.99])
@@ -44,7 +44,7 @@ def test_the_truth_is_that_of_the_skew_and_validation_is_drawn_from_it() -> None
     assert growing.seen[1].disagreement == pytest.approx(0.05, abs=0.03)
 
 
-def test_a_forecast_is_compared_with_what_came() -> None:
+def test_forecast_is_compared_with_the_later_score() -> None:
     seen = [Observation(m, 45, 50, 0.9, 0.01 if m > 300 else None, (25, 25)) for m in range(300, 700, 32)]
     flat = np.full((len(seen), 2), 0.9)
     assert all(all(one) for one in held(Run(seen, flat, 2)))

@@ -17,7 +17,7 @@ def test_jobs_come_back_as_they_were_written() -> None:
 
 
 @given(labelled=st.integers(1, 200), batch=st.integers(1, 40), epochs=st.integers(1, 5))
-def test_steps_are_those_of_a_loop_over_batches(labelled: int, batch: int, epochs: int) -> None:
+def test_steps_equal_a_loop_over_batches(labelled: int, batch: int, epochs: int) -> None:
     steps = sum(1 for _ in range(epochs) for _ in range(0, labelled, batch))
     assert Rules(labelled=labelled, batch=batch, epochs=epochs).steps == steps
 

@@ -10,7 +10,7 @@ from hybridal.tasks.benchmarks import BENCHMARKS
 CLASSES = 20
 
 
-def test_what_is_said_of_classes_helps_where_it_lies_in_the_middle_of_them() -> None:
+def test_class_descriptions_at_the_class_centres_raise_f1() -> None:
     rng = np.random.default_rng(0)
     middles = rng.normal(size=(CLASSES, 16))
     labels, truth = rng.integers(CLASSES, size=500), rng.integers(CLASSES, size=300)
@@ -31,7 +31,7 @@ def test_what_is_said_of_classes_helps_where_it_lies_in_the_middle_of_them() -> 
 
 
 @pytest.mark.parametrize("name", DESCRIPTIONS)
-def test_a_line_is_written_of_every_class(name: str) -> None:
+def test_every_class_has_a_description(name: str) -> None:
     if name not in task_names():
         pytest.skip("its texts are not here")
     classes = BENCHMARKS[name].classes if name in BENCHMARKS else load_task(name).classes

@@ -10,7 +10,7 @@ from bench import one_run
 from hybridal.cli.main_app import app
 
 
-def test_the_seconds_of_a_run_are_told_with_those_of_its_parts(
+def test_seconds_of_a_run_and_its_phases_are_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def here(words: list[str], check: bool) -> None:

@@ -16,6 +16,6 @@ def test_an_environment_that_is_missing_is_named(tmp_path: Path) -> None:
         run(tmp_path / "peers" / "bin" / "python", "bench.contenders.ours", "[]")
 
 
-def test_the_last_words_of_a_process_that_fails_are_told() -> None:
+def test_error_shows_the_end_of_a_failed_process_output() -> None:
     with pytest.raises(RunError, match=r"`bench\.nothing` failed: .*No module named bench\.nothing"):
         run(HERE, "bench.nothing", "[]")

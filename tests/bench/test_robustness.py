@@ -106,7 +106,7 @@ def test_a_switch_is_compared_with_retraining_in_its_own_cells(
     assert shown_rows["a first pool of 50", "`retrain`"][:3] == ["4", "", ""]
 
 
-def test_only_whole_runs_count_and_what_is_missing_is_told(pools: StudyFolder, usual: Frame) -> None:
+def test_only_complete_runs_count_and_missing_ones_are_reported(pools: StudyFolder, usual: Frame) -> None:
     facts = published(pools, "abc")
     cell = (facts["task"] == "imdb") & (facts["seed"] == 42)
     last, trunk = facts["round"] == 12, ~facts["update_sequence"].str.contains("F")
@@ -178,7 +178,7 @@ def test_other_candidates_and_validation_labels_are_compared_with_the_usual(
     assert list(lines(found["few validation labels"])) == [("25", "`accuracy`, tuned"), ("all", "`accuracy`, tuned")]
 
 
-def test_what_two_commits_computed_of_a_cell_is_put_together(pools: StudyFolder, usual: Frame) -> None:
+def test_rounds_of_two_commits_are_merged_per_cell(pools: StudyFolder, usual: Frame) -> None:
     whole = published(pools, "abc").assign(backbone="minilm")
     halves = whole.assign(engine=["def" if sequence.count("F") else "abc" for sequence in whole["update_sequence"]])
     either = [tables(by_size(findings.varied(cells(facts)), usual)) for facts in (whole, halves)]

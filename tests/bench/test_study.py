@@ -26,7 +26,7 @@ run_study(begin_study(read_study(Path(sys.argv[1])).shrunk(device="cpu", overrid
 """
 
 
-def test_what_a_study_takes_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cost_of_a_study_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = study.command
 
     def smaller(asked: study.Asked, texts: dict[str, str], backbone: Path, home: Path) -> list[str]:

@@ -42,7 +42,7 @@ def test_without_test_texts_validation_counts() -> None:
     assert (row["accuracy"], row["first_finetune"]) == (0.6, None)
 
 
-def test_for_people(compared: Path, tmp_path: Path) -> None:
+def test_table_for_people(compared: Path, tmp_path: Path) -> None:
     folder = copied(compared, tmp_path / "comparison")
     ended = hybridal("compare", "--resume", folder)
     assert (ended.code, ended.stderr) == (0, "")
@@ -60,7 +60,7 @@ def test_for_people(compared: Path, tmp_path: Path) -> None:
     assert lines[-1] == f"Report: {folder}/report.html"
 
 
-def test_for_programs(compared: Path) -> None:
+def test_json_for_programs(compared: Path) -> None:
     ended = hybridal("compare", "--resume", compared, "--json")
     found = json.loads(ended.stdout)
     assert found["folder"] == str(compared)
@@ -69,7 +69,7 @@ def test_for_programs(compared: Path) -> None:
     assert hybridal("compare", "--resume", compared, "--quiet").stdout == ""
 
 
-def test_a_new_one(toy: tuple[str, ...], tmp_path: Path) -> None:
+def test_new_comparison_runs_each_schedule_once(toy: tuple[str, ...], tmp_path: Path) -> None:
     folder = tmp_path / "comparison"
     options = ("--rounds", "1", "--schedules", "retrain, finetune,retrain", "--out", folder, "--json")
     ended = hybridal("compare", *toy, *SMALL, *options)
@@ -114,7 +114,9 @@ def test_by_default_auto_is_compared_with_the_two_plain_strategies(pool: tuple[s
         (("--set", "rounds"), "--set takes FIELD=VALUE, not 'rounds'."),
     ],
 )
-def test_what_cannot_work(options: tuple[str, ...], sentence: str, toy: tuple[str, ...], tmp_path: Path) -> None:
+def test_unusable_options_are_refused(
+    options: tuple[str, ...], sentence: str, toy: tuple[str, ...], tmp_path: Path
+) -> None:
     ended = hybridal("compare", *toy, *SMALL, *options, "--out", tmp_path / "comparison")
     assert (ended.code, ended.stdout) == (2, "")
     assert sentence in ended.stderr
@@ -132,7 +134,7 @@ def test_a_dry_run_checks_all_schedules_and_leaves_nothing(toy: tuple[str, ...],
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_cannot_be_gone_on_with_as_a_comparison(unbroken: Path) -> None:
+def test_run_folder_is_refused_as_a_comparison(unbroken: Path) -> None:
     ended = hybridal("compare", "--resume", unbroken)
     assert ended.code == 2
     assert ended.stderr == (
@@ -150,7 +152,7 @@ def test_a_run_cannot_be_gone_on_with_as_a_comparison(unbroken: Path) -> None:
         (("--out", "elsewhere"), "--out"),
     ],
 )
-def test_what_was_begun_is_not_asked_for_anew(options: tuple[str, ...], named: str, compared: Path) -> None:
+def test_resume_refuses_settings_that_the_comparison_has(options: tuple[str, ...], named: str, compared: Path) -> None:
     ended = hybridal("compare", "--resume", compared, *options, "--quiet")
     assert (ended.code, ended.stdout) == (2, "")
     assert f"--resume uses the settings that the comparison was started with; leave {named} out." in ended.stderr

@@ -11,7 +11,7 @@ from hybridal.lab.study.engines.processes import Processes
 from hybridal.lab.study.engines.ray_engine import RayEngine
 
 
-def test_an_engine_is_made_as_asked() -> None:
+def test_engine_is_built_from_the_options() -> None:
     assert choose_engine("auto", ray="head:6379", gpus_per_cell=0.5) == RayEngine("head:6379", gpus_per_cell=0.5)
     assert choose_engine("cpu", ray="local") == RayEngine("local")
     assert isinstance(choose_engine("cpu", 1), Here)
@@ -30,6 +30,6 @@ def test_each_gpu_has_its_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_engine("cpu", 2) == Processes([Lanes("cpu", 1)] * 2)
 
 
-def test_what_is_imported_ahead_is_there() -> None:
+def test_modules_imported_early_exist() -> None:
     """A missing module would be skipped without a message."""
     assert all(map(find_spec, (*PROBES, *REPORT)))

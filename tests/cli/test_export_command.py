@@ -17,7 +17,7 @@ from .conftest import copied, hybridal
 from .laboratory import Laboratory
 
 
-def test_a_model_for_others_with_its_labels(unbroken: Path, tmp_path: Path) -> None:
+def test_export_writes_the_model_and_its_labels(unbroken: Path, tmp_path: Path) -> None:
     target = tmp_path / "new" / "mine"
     ended = hybridal("export", unbroken, target)
     assert (ended.code, ended.stdout, ended.stderr) == (0, f"Model and labels written to {target}\n", "")
@@ -35,7 +35,7 @@ def test_a_model_for_others_with_its_labels(unbroken: Path, tmp_path: Path) -> N
     assert {row["id"]: row["label"] for row in rows} == task.answers(row["id"] for row in rows)
 
 
-def test_with_a_file_that_needs_no_torch(unbroken: Path, tmp_path: Path) -> None:
+def test_export_writes_an_onnx_file(unbroken: Path, tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     target = tmp_path / "mine"
@@ -51,7 +51,9 @@ def test_with_a_file_that_needs_no_torch(unbroken: Path, tmp_path: Path) -> None
     np.testing.assert_allclose(found, TextClassifier.load(target, "cpu").predict_proba(texts), atol=1e-4)
 
 
-def test_what_onnx_needs_is_asked_for_first(unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_onnx_packages_are_reported_first(
+    unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         "hybridal.models.export.onnx_export.find_spec", lambda name: None if name == "onnxruntime" else object()
     )
@@ -61,7 +63,7 @@ def test_what_onnx_needs_is_asked_for_first(unbroken: Path, tmp_path: Path, monk
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_there_is_left_alone(unbroken: Path, tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(unbroken: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "file").write_text("precious")
     for name in ("mine", "file"):
@@ -107,6 +109,6 @@ def test_a_deleted_checkpoint_took_the_labels_with_it(laboratory: Laboratory, un
     assert hybridal("export", folder, tmp_path / "mine").code == 0
 
 
-def test_what_is_no_run(tmp_path: Path) -> None:
+def test_other_folders_are_refused(tmp_path: Path) -> None:
     ended = hybridal("export", tmp_path, tmp_path / "mine")
     assert (ended.code, ended.stderr) == (2, f"hybridal: {tmp_path} is not a run folder: it has no run.json.\n")

@@ -47,9 +47,9 @@ def test_options_stand_under_their_headings() -> None:
     }
 
 
-def test_no_heading_stands_over_nothing() -> None:
+def test_headings_without_options_are_left_out() -> None:
     assert helped("say") == {"Options": "--help Show this message and exit."}
 
 
-def test_a_verb_is_explained_by_its_whole_first_sentence() -> None:
+def test_command_list_shows_the_whole_first_sentence() -> None:
     assert helped()["Commands"] == f"show Show it. say {LONG}."

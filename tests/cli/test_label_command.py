@@ -46,7 +46,7 @@ def tickets(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_becomes_a_project_beside_it(tickets: Path, served: list[dict[str, Any]]) -> None:
+def test_file_becomes_a_project_next_to_it(tickets: Path, served: list[dict[str, Any]]) -> None:
     ended = hybridal(
         *("label", tickets, "--text", "body", "--label", "kind", "--classes", "bug, feature, question"),
         *("--budget", 100, "--batch", 8, "--validation-first", 10, "--overlap", 0.1, "--backbone", "tiny"),
@@ -77,7 +77,7 @@ def test_a_messy_file_with_labels_that_are_only_suggested(tmp_path: Path, served
     opened.close()
 
 
-def test_a_project_goes_on_without_its_file(tickets: Path, served: list[dict[str, Any]]) -> None:
+def test_project_opens_without_its_source_file(tickets: Path, served: list[dict[str, Any]]) -> None:
     hybridal("label", tickets, "--text", "body", "--classes", "bug,question")
     tickets.unlink()
     hybridal("label", tickets, "--text", "body", "--classes", "bug,feature", "--budget", 7)
@@ -118,7 +118,7 @@ def test_without_a_file_the_demo_is_labelled(
         (["--text", "body", "--sign-in-header", "X-User", "--behind-proxy"], "--owner: give the name under which"),
     ],
 )
-def test_what_is_wrong_is_told_and_leaves_nothing_behind(
+def test_bad_input_is_refused_and_leaves_no_project(
     tickets: Path, served: list[dict[str, Any]], options: list[str], words: str
 ) -> None:
     ended = hybridal("label", tickets, *options)

@@ -25,7 +25,7 @@ from .made_up import history_of
         ("acquisitions", {"entropy", "badge"}),
     ],
 )
-def test_names_that_options_take(what: str, some: set[str]) -> None:
+def test_list_prints_the_names_that_options_accept(what: str, some: set[str]) -> None:
     ended = hybridal("list", what)
     assert (ended.code, ended.stderr) == (0, "")
     names = [line.split()[0] for line in ended.stdout.splitlines()]
@@ -34,7 +34,7 @@ def test_names_that_options_take(what: str, some: set[str]) -> None:
     assert [row["name"] for row in json.loads(hybridal("list", what, "--json").stdout)] == names[1:]
 
 
-def test_what_they_are_is_said() -> None:
+def test_list_describes_every_component() -> None:
     rows = json.loads(hybridal("list", "signals", "--json").stdout)
     assert {"name": "f1", "about": "The absolute change of macro F1 on validation."} in rows
     for what in ("backbones", "signals", "schedules", "acquisitions", "trackers"):
@@ -118,7 +118,7 @@ def test_an_unfinished_comparison_is_as_far_as_its_slowest_schedule(compared: Pa
     assert row["rounds"] == "3/4"
 
 
-def test_what_cannot_be_listed() -> None:
+def test_unknown_lists_are_refused() -> None:
     ended = hybridal("list", "things")
     assert (ended.code, ended.stdout) == (2, "")
     assert ended.stderr == (

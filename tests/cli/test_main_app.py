@@ -46,21 +46,21 @@ def too_much() -> Exception:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_explains_itself(verb: str) -> None:
+def test_every_command_has_help(verb: str) -> None:
     ended = hybridal(verb, "--help")
     assert ended.code == 0
     assert f"Usage: hybridal {verb} " in ended.stdout
     assert len(ended.stdout.splitlines()) > 8
 
 
-def test_the_help_names_every_verb_and_the_exit_codes() -> None:
+def test_help_names_every_command_and_the_exit_codes() -> None:
     ended = hybridal("--help")
     assert ended.code == 0
     assert all(f" {verb} " in ended.stdout for verb in VERBS)
     assert EXIT_CODES in " ".join(ended.stdout.split())
 
 
-def test_without_a_verb_there_is_help() -> None:
+def test_without_a_command_help_is_printed() -> None:
     ended = hybridal()
     assert "Usage" in ended.stdout + ended.stderr
     assert "run" in ended.stdout + ended.stderr
@@ -98,12 +98,12 @@ hybridal.cli.main()
 
 
 class TestExitCodes:
-    def test_done(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_success_exits_with_0(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         assert called(monkeypatch, "list", "signals") == 0
         assert "accuracy" in capsys.readouterr().out
 
     @pytest.mark.parametrize(("error", "code"), [(UserError("Mend it."), 2), (RunError("Make room."), 3)])
-    def test_a_sentence_and_no_traceback(
+    def test_user_and_run_errors_print_one_sentence(
         self, error: UserError, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         failing(monkeypatch, error)
@@ -144,19 +144,21 @@ class TestExitCodes:
         assert called(monkeypatch, "list", "signals") == 143
         assert capsys.readouterr().err == "hybridal: stopped; go on with `hybridal resume runs/x`.\n"
 
-    def test_stopped_while_the_verbs_are_imported(self) -> None:
+    def test_stopped_while_the_commands_are_imported(self) -> None:
         command = [sys.executable, "-c", IMPATIENT, "list", "signals"]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "hybridal: stopped.\n")
 
-    def test_stopped_while_the_verbs_are_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_stopped_while_the_commands_are_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def stopped(_app: object) -> NoReturn:
             raise KeyboardInterrupt
 
         monkeypatch.setattr("typer.main.get_command", stopped)
         assert called(monkeypatch, "list", "signals") == 130
 
-    def test_what_the_system_refuses(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_system_errors_print_one_sentence(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         failing(monkeypatch, PermissionError(13, "Permission denied", "runs/x"))
         assert called(monkeypatch, "list", "signals") == 3
         assert capsys.readouterr().err == "hybridal: runs/x: Permission denied; what is recorded is safe.\n"
@@ -169,7 +171,7 @@ class TestExitCodes:
         assert called(monkeypatch, "list", "signals") == 3
         assert capsys.readouterr().err.startswith("hybridal: there is not enough memory; ")
 
-    def test_a_reader_that_has_gone_is_no_news(
+    def test_closed_pipe_prints_no_error(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """`hybridal list | head -1`."""
@@ -182,7 +184,7 @@ class TestExitCodes:
         assert capsys.readouterr().err == ""
 
     @pytest.mark.parametrize("error", [ZeroDivisionError(), RuntimeError("shapes do not match")])
-    def test_a_fault_of_ours_keeps_its_traceback(self, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_unexpected_errors_keep_their_traceback(self, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
         failing(monkeypatch, error)
         monkeypatch.setattr(sys, "argv", ["hybridal", "list", "signals"])
         with pytest.raises(type(error)):
@@ -197,7 +199,7 @@ class TestExitCodes:
         ({"OMP_WAIT_POLICY": "active"}, None),
     ],
 )
-def test_threads_wait_politely_unless_told_otherwise(
+def test_spin_count_is_low_unless_it_is_set(
     given: dict[str, str], found: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):

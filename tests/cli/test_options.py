@@ -10,7 +10,7 @@ from hybridal.core.task_source import TaskSource
 from hybridal.errors import UserError
 
 
-def test_zero_is_given_and_false_is_not() -> None:
+def test_zero_counts_as_given_and_false_does_not() -> None:
     found = given(seed=0, validation_size=0.0, text="", classes=(), quiet=False, task=None, calibrate=True)
     assert found == {"seed": 0, "validation_size": 0.0, "text": "", "classes": (), "calibrate": True}
     assert type(found["seed"]) is int
@@ -51,13 +51,13 @@ def test_an_option_of_its_own_comes_on_top() -> None:
     ("pair", "sentence"),
     [("rounds", "--set takes FIELD=VALUE, not 'rounds'."), ("a={", "--set a={: the value is not valid YAML; ")],
 )
-def test_what_is_no_pair(pair: str, sentence: str) -> None:
+def test_value_without_an_equals_sign_is_refused(pair: str, sentence: str) -> None:
     with pytest.raises(UserError) as caught:
         overrides([pair])
     assert sentence in str(caught.value)
 
 
-def test_a_verb_gets_what_was_asked_and_its_own_options() -> None:
+def test_command_gets_settings_and_its_own_options() -> None:
     found: list[object] = []
 
     @with_run_options(without=("labels", "epsilon"))
@@ -77,6 +77,6 @@ def test_a_verb_gets_what_was_asked_and_its_own_options() -> None:
     assert found == [RunOptions({**settings, "overrides": overrides}, patience=2), None, True]
 
 
-def test_all_that_says_where_a_task_comes_from_is_an_option() -> None:
+def test_every_field_of_a_task_source_is_an_option() -> None:
     described = [field.name for field in fields(TaskSource)]
     assert [name for name in RUN if name in described] == described

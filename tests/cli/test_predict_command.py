@@ -22,7 +22,7 @@ def reviews(tmp_path: Path) -> Path:
     return write_rows(tmp_path / "reviews.csv", ["id", "text"], list(zip(test.ids, test.texts, strict=True)))
 
 
-def test_beside_the_texts(unbroken: Path, reviews: Path) -> None:
+def test_predictions_are_written_next_to_the_texts(unbroken: Path, reviews: Path) -> None:
     ended = hybridal("predict", unbroken, reviews, "--id", "id", "--device", "cpu")
     target = reviews.with_name("reviews-predictions.csv")
     assert (ended.code, ended.stderr) == (0, "")
@@ -45,7 +45,7 @@ def test_from_an_exported_model_to_lines_of_json(unbroken: Path, reviews: Path, 
     assert {row["label"] for row in rows} <= {"food", "sport"}
 
 
-def test_for_programs(unbroken: Path, tmp_path: Path) -> None:
+def test_json_for_programs(unbroken: Path, tmp_path: Path) -> None:
     (tmp_path / "new.csv").write_text("n,text\n1,the team\n2,\n3,the soup\n")
     target = tmp_path / "out.csv"
     ended = hybridal("predict", unbroken, tmp_path / "new.csv", "--drop-empty", "--out", target, "--json")
@@ -106,7 +106,7 @@ def test_the_texts_are_not_written_over(unbroken: Path, reviews: Path) -> None:
         ("reviews.csv", ("--device", "abacus"), "--device 'abacus' is not a device"),
     ],
 )
-def test_what_cannot_work(
+def test_unusable_options_are_refused(
     file: str,
     options: tuple[str, ...],
     sentence: str,

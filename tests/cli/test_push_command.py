@@ -12,7 +12,7 @@ from tests.runs.stand_in_hub import stand_in_hub
 from .conftest import hybridal
 
 
-def test_model_and_labels_of_a_run(unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_and_labels_of_a_run_are_pushed(unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with stand_in_hub(tmp_path, monkeypatch) as hub:
         ended = hybridal("push", unbroken, "me/toy")
         assert (ended.code, ended.stdout) == (0, f"Model pushed to {hub.address}/me/toy\n")
@@ -28,7 +28,7 @@ def test_model_and_labels_of_a_run(unbroken: Path, tmp_path: Path, monkeypatch: 
     assert labels["id"].tolist()[12:] == acquired
 
 
-def test_what_cannot_be_pushed(unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_folders_are_refused(unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub, "get_token", lambda: None)
     ended = hybridal("push", unbroken, "me/toy")
     assert (ended.code, ended.stdout) == (2, "")

@@ -97,7 +97,7 @@ def automatic(reasons: Mapping[int, str], sequence: str = "RRRRRR") -> list[Roun
     ],
     ids=["some", "all"],
 )
-def test_reasons_are_said(reasons: Mapping[int, str], sentence: str) -> None:
+def test_reasons_are_printed(reasons: Mapping[int, str], sentence: str) -> None:
     assert decision(make_schedule("auto"), automatic(reasons)) == sentence
 
 
@@ -125,9 +125,7 @@ def test_advice_is_given_where_agreement_was_watched(
     assert (sentence in folder.report.read_text()) is watched
 
 
-def test_nobody_is_told_of_more_labels_where_no_text_is_left(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_advice_on_more_labels_when_no_text_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = RunFolder.create(tmp_path / "run", Settings("toy", schedule="fixed:2"), toy_task(), {})
     first, last = history_of("RF", [None, 0.0])
     for fact in (first, replace(last, labels=len(toy_task().train) - 20)):  # 20 are measured on
@@ -139,7 +137,7 @@ def test_nobody_is_told_of_more_labels_where_no_text_is_left(
 @pytest.mark.parametrize(
     ("spec", "t_star"), [("hybrid:accuracy:0.05:2", 3), ("fixed:4", None), (EnoughLabels(20).spec, 3)]
 )
-def test_what_programs_get(spec: str, t_star: int | None, tmp_path: Path) -> None:
+def test_json_result_has_all_fields(spec: str, t_star: int | None, tmp_path: Path) -> None:
     history = history_of("RRRF", [None, 0.01, 0.02, 0.5])
     found = result(RunFolder(tmp_path), make_schedule(spec), history)
     assert found == {
@@ -152,7 +150,7 @@ def test_what_programs_get(spec: str, t_star: int | None, tmp_path: Path) -> Non
     }
 
 
-def test_programs_get_no_figure_that_cannot_be_known() -> None:
+def test_json_result_has_null_for_unknown_figures() -> None:
     few = Metrics(8, 8, 1.0, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1, support=(8, 0))
     fact = replace(history_of("R", [None])[0], validation=few)
     found = with_shown_figures(fact)["validation"]
@@ -161,7 +159,7 @@ def test_programs_get_no_figure_that_cannot_be_known() -> None:
 
 
 @pytest.mark.parametrize("test", [True, False])
-def test_what_people_get(test: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_result_for_people(test: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = RunFolder.create(tmp_path / "run", Settings("toy", schedule="fixed:2"), toy_task(), {})
     for fact in history_of("RF", [None, 0.0], test):
         folder.append(fact)

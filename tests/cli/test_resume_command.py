@@ -64,13 +64,15 @@ def assert_same(folder: Path, unbroken: Path) -> None:
     assert set(contents(folder)) == set(contents(unbroken)), "something was left behind"
 
 
-def test_the_unbroken_run_has_all_that_the_others_are_measured_by(unbroken: Path) -> None:
+def test_uninterrupted_run_has_all_records(unbroken: Path) -> None:
     assert [fact["update_sequence"] for fact in facts(unbroken)] == ["R", "RR", "RRF", "RRFF"]
     assert len(weights(unbroken)) > 100_000
 
 
 @pytest.mark.parametrize("instant", INSTANTS)
-def test_killed(instant: str, laboratory: Laboratory, toy: tuple[str, ...], unbroken: Path, tmp_path: Path) -> None:
+def test_run_killed_once_resumes_to_the_same_records(
+    instant: str, laboratory: Laboratory, toy: tuple[str, ...], unbroken: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "run"
     arguments = ("run", *toy, *SMALL, *SWITCHING, "--out", folder)
     assert laboratory.run(*arguments, kill=INSTANTS[instant]).code == KILLED
@@ -85,7 +87,9 @@ def facts_whole(folder: Path) -> int:
     return len(Journal(folder / "rounds.jsonl").read())
 
 
-def test_killed_again_and_again(laboratory: Laboratory, toy: tuple[str, ...], unbroken: Path, tmp_path: Path) -> None:
+def test_run_killed_repeatedly_resumes_to_the_same_records(
+    laboratory: Laboratory, toy: tuple[str, ...], unbroken: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "run"
     first = Kill("hybridal.runs.journal.Journal.append")
     assert laboratory.run("run", *toy, *SMALL, *SWITCHING, "--out", folder, kill=first).code == KILLED
@@ -442,7 +446,9 @@ def test_a_learner_is_not_simulated(tmp_path: Path) -> None:
 
 
 class TestComparison:
-    def test_killed(self, laboratory: Laboratory, toy: tuple[str, ...], compared: Path, tmp_path: Path) -> None:
+    def test_run_killed_once_resumes_to_the_same_records(
+        self, laboratory: Laboratory, toy: tuple[str, ...], compared: Path, tmp_path: Path
+    ) -> None:
         folder = tmp_path / "comparison"
         schedules = "retrain,finetune,fixed:3,hybrid:accuracy:0.9:1"
         arguments = ("compare", *toy, *SMALL, "--schedules", schedules, "--out", folder)
@@ -452,7 +458,7 @@ class TestComparison:
         assert facts(folder) == facts(compared)
 
     @pytest.mark.parametrize("command", [("resume",), ("compare", "--resume")])
-    def test_it_goes_on_with_another_device(
+    def test_run_resumes_on_another_device(
         self, command: tuple[str, ...], compared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("torch.cuda.is_available", lambda: False)
@@ -465,7 +471,7 @@ class TestComparison:
         (place,) = Journal(folder / "places.jsonl").read()
         assert (place["rounds"], place["hardware"]["device"]) == (len(lines) - 1, "cpu")
 
-    def test_it_heals_by_itself(self, compared: Path, tmp_path: Path) -> None:
+    def test_damaged_state_is_recomputed(self, compared: Path, tmp_path: Path) -> None:
         folder = copied(compared, tmp_path / "comparison")
         ended = hybridal("resume", folder, "--recompute")
         assert (ended.code, ended.stderr) == (

@@ -61,7 +61,7 @@ class TestRun:
             model = AutoModelForSequenceClassification.from_pretrained(folder / "model")
             assert type(model).__name__ == "BertForSequenceClassification"
 
-    def test_for_people(self, toy: tuple[str, ...], tmp_path: Path) -> None:
+    def test_table_for_people(self, toy: tuple[str, ...], tmp_path: Path) -> None:
         folder = tmp_path / "run"
         ended = hybridal("run", *toy, *SMALL, *SWITCHING, "--out", folder)
         assert (ended.code, ended.stderr) == (0, "")
@@ -84,7 +84,7 @@ class TestRun:
         assert (folder / "model" / "config.json").is_file()
         assert (folder / "report.html").is_file()
 
-    def test_for_programs(self, toy: tuple[str, ...], tmp_path: Path) -> None:
+    def test_json_for_programs(self, toy: tuple[str, ...], tmp_path: Path) -> None:
         folder = tmp_path / "run"
         ended = hybridal(
             "run", *toy, *SMALL, "--schedule", "fixed:3", "--signals", "loss,f1", "--out", folder, "--json"
@@ -122,9 +122,7 @@ class TestRun:
         assert "In round 1 there were too few labels to train on" in told
         assert "In round 2 (nothing has been learnt yet)" in told
 
-    def test_it_may_stop_by_itself(
-        self, pool: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_run_may_stop_early(self, pool: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         enough = Advice(True, None, "You can stop.")
         for name in ("hybridal.runs.run.advise", "hybridal.measures.advice.advise"):
             monkeypatch.setattr(name, lambda history, *_: enough if len(history) >= 3 else advice([], 2))
@@ -148,7 +146,7 @@ class TestRun:
         assert hybridal("run", *pool, *longer, "--stop", "never", "--out", tmp_path / "on", "--quiet").code == 0
         assert len(RunFolder(tmp_path / "on").history()) == 6
 
-    def test_for_nobody(self, toy: tuple[str, ...], tmp_path: Path) -> None:
+    def test_quiet_run_prints_nothing(self, toy: tuple[str, ...], tmp_path: Path) -> None:
         ended = hybridal("run", *toy, *SMALL, "--out", tmp_path / "run", "--quiet")
         assert (ended.code, ended.stdout, ended.stderr) == (0, "", "")
         assert (tmp_path / "run" / "report.html").is_file()
@@ -234,7 +232,7 @@ class TestDryRun:
         monkeypatch.setattr("hybridal.runs.run.build_model", refuse)
         monkeypatch.setattr("hybridal.runs.checks.load_backbone", refuse)
 
-    def test_says_what_would_run_and_does_nothing(self, toy: tuple[str, ...], tmp_path: Path) -> None:
+    def test_dry_run_prints_the_plan_and_writes_nothing(self, toy: tuple[str, ...], tmp_path: Path) -> None:
         ended = hybridal("run", *toy, *SMALL, *SWITCHING, "--dry-run", "--out", "run")
         assert ended.code == 0
         plan = strict(ended.stdout)
@@ -255,12 +253,12 @@ class TestDryRun:
         assert named["protocol"]["validation"] == "fixed"
         assert named["texts"] == {"train": 120, "validation": 40, "test": 30}
 
-    def test_for_programs_it_is_one_line(self, toy: tuple[str, ...]) -> None:
+    def test_dry_run_prints_one_line_of_json(self, toy: tuple[str, ...]) -> None:
         ended = hybridal("run", *toy, *SMALL, "--dry-run", "--json", "--quiet")
         assert ended.stdout.count("\n") == 1
         assert strict(ended.stdout)["rounds"] == 4
 
-    def test_quiet(self, toy: tuple[str, ...]) -> None:
+    def test_dry_run_is_quiet(self, toy: tuple[str, ...]) -> None:
         assert hybridal("run", *toy, *SMALL, "--dry-run", "--quiet").stdout == ""
 
     @pytest.mark.parametrize(
@@ -311,7 +309,7 @@ class TestDryRun:
             (("--label", "id", "--id", "id"), "--label names the column 'id', which holds the ids; name another."),
         ],
     )
-    def test_what_cannot_work_gets_one_sentence(
+    def test_unusable_options_get_one_sentence(
         self, options: tuple[str, ...], sentence: str, toy: tuple[str, ...], tmp_path: Path
     ) -> None:
         ended = hybridal("run", *toy, *SMALL, *options, "--dry-run")
@@ -329,7 +327,7 @@ class TestDryRun:
             ("id,label\nx,\x81\x8d\n", "--labels labels.csv cannot be read ("),
         ],
     )
-    def test_a_labels_file_that_is_none(
+    def test_unusable_labels_file_is_refused(
         self, content: str, sentence: str, toy: tuple[str, ...], tmp_path: Path
     ) -> None:
         (tmp_path / "labels.csv").write_bytes(content.encode("latin-1"))
@@ -337,7 +335,7 @@ class TestDryRun:
         assert (ended.code, ended.stdout) == (2, "")
         assert sentence in ended.stderr
 
-    def test_what_the_start_would_download_is_named(
+    def test_dry_run_names_downloads(
         self, toy: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("HYBRIDAL_CACHE", str(tmp_path / "cache"))
@@ -367,7 +365,9 @@ class TestDryRun:
             ("newsgroup", None, "There is no task 'newsgroup' (did you mean 'newsgroups'?); name one of "),
         ],
     )
-    def test_what_newcomers_bring(self, name: str, content: str | None, sentence: str, tmp_path: Path) -> None:
+    def test_common_beginner_files_are_read_or_refused_with_advice(
+        self, name: str, content: str | None, sentence: str, tmp_path: Path
+    ) -> None:
         if content is not None:
             (tmp_path / name).write_text(content)
         ended = hybridal("run", name, "--label", "label", *SMALL, "--dry-run")
@@ -471,7 +471,7 @@ class TestConfig:
             ("test_every_round: 1\n", "The setting 'test_every_round' must be true or false, not 1."),
         ],
     )
-    def test_what_is_wrong_in_the_file(self, content: str, sentence: str, tmp_path: Path) -> None:
+    def test_bad_settings_file_is_refused(self, content: str, sentence: str, tmp_path: Path) -> None:
         with pytest.raises(UserError) as caught:
             resolve(RunOptions({}, self.write(tmp_path, content)))
         assert sentence in str(caught.value)

@@ -48,7 +48,7 @@ class TestRow:
     def test_other_schedules_have_no_threshold(self, spec: str) -> None:
         assert table_row(SETTLED, make_schedule(spec))[8:10] == ["–", "–"]
 
-    def test_the_switch_of_somebodys_own_schedule_is_shown(self) -> None:
+    def test_switch_of_a_users_own_schedule_is_shown(self) -> None:
         schedule = make_schedule(EnoughLabels(20).spec)
         assert [table_row(SETTLED[:t], schedule)[9] for t in (2, 3, 4)] == ["–", "t*=3", "t*=3"]
         ruled = make_schedule(ReplaysOnceSettled.spec)
@@ -127,7 +127,7 @@ class TestLog:
         assert lines[2].split()[1] == "replay:equal:balanced"
         assert len({len(line) for line in lines}) == 1
 
-    def test_waiting_for_labels_is_said_when_it_begins_and_when_some_come(self) -> None:
+    def test_waiting_for_labels_is_printed_at_the_start_and_at_new_labels(self) -> None:
         file, screen = file_and_screen(terminal=False)
         for labelled in (0, 0, 3, 3):
             screen.waiting(labelled, 4, Path("run/to_label.csv"))
@@ -141,7 +141,7 @@ class TestLog:
         shown.round_done(SETTLED[:3])
         assert file.getvalue().splitlines()[0].split() == list(COLUMNS)
 
-    def test_a_comparison_gets_one(self) -> None:
+    def test_comparison_gets_a_header(self) -> None:
         file, shown = file_and_screen(terminal=False, spec="retrain")
         for fact in SETTLED:
             shown.round_done([fact])
@@ -152,7 +152,7 @@ class TestLog:
 class TestFollow:
     SETTINGS = Settings("toy", schedule="hybrid:accuracy")
 
-    def test_nobody_looks(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_silent_observer_prints_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
         with follow(self.SETTINGS, silent=True) as observer:
             assert type(observer) is Quiet
             observer.message("hush")

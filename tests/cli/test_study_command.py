@@ -74,7 +74,7 @@ def test_a_plan_is_shown_only_of_tasks_that_are_there(
     assert "Study 'mine'" not in output
 
 
-def test_what_run_would_refuse_is_not_planned(file: Path) -> None:
+def test_plan_refuses_what_run_refuses(file: Path) -> None:
     assert "4 runs in 1 cell" in call("plan", file, *SMALL)[1]
     code, output = call("plan", file, "--set", "initial=5000")
     assert code == 2
@@ -133,7 +133,7 @@ def test_status_shows_a_damaged_cell_and_the_others(file: Path, tmp_path: Path) 
     assert [row["state"] for row in rows] == ["damaged", "open"]
 
 
-def test_what_stands_in_its_file_is_called_as_it_is_there(file: Path, tmp_path: Path) -> None:
+def test_errors_name_fields_as_the_study_file_does(file: Path, tmp_path: Path) -> None:
     study = yaml.safe_load(file.read_text())
     study["tasks"][0]["label"] = "topic"
     file.write_text(yaml.safe_dump(study))
@@ -157,7 +157,7 @@ def test_what_stands_in_its_file_is_called_as_it_is_there(file: Path, tmp_path: 
         (("--ray", "ray://head:10001"), "--ray ray://head:10001: start the study on a machine of the cluster"),
     ],
 )
-def test_an_engine_that_cannot_be_leaves_no_folder(
+def test_unusable_engine_leaves_no_folder(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[object, ...], says: str
 ) -> None:
     monkeypatch.setattr("ray.is_initialized", lambda: False)
@@ -253,7 +253,7 @@ def test_a_backbone_is_checked_although_the_tasks_are_not_here() -> None:
         (("plan", "main", "--set", "rounds"), "--set takes FIELD=VALUE"),
     ],
 )
-def test_what_is_wrong_is_said(arguments: tuple[str, ...], says: str) -> None:
+def test_bad_input_gets_one_sentence(arguments: tuple[str, ...], says: str) -> None:
     code, output = call(*arguments)
     assert code == 2
     assert says in " ".join(output.split())

@@ -34,14 +34,14 @@ def printed(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> list[str
     return others
 
 
-def test_before_it_begins(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_before_the_first_round(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(folder, capsys) == [
         "Schedules share rounds: 4 to 6 are distinct (1.3 to 2.0 times less work); 0 are done.",
         "How long it takes will be known after the first rounds.",
     ]
 
 
-def test_on_its_way(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_of_a_started_study(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> None:
     record(folder, 3)
     assert printed(folder, capsys) == [
         "Schedules share rounds: 4 to 6 are distinct (1.3 to 2.0 times less work); 3 are done.",
@@ -49,7 +49,7 @@ def test_on_its_way(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> 
     ]
 
 
-def test_complete_with_fewer_rounds_than_it_might_have_taken(
+def test_plan_of_a_complete_study_counts_distinct_rounds(
     folder: StudyFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record(folder, 4)

@@ -41,7 +41,9 @@ def decided(*arguments: object) -> dict[str, Any]:
         (("--epsilon", "0.5", "--patience", "1"), [0, 1, 2, 3, 4, 5, 6], 2),
     ],
 )
-def test_a_file(options: tuple[str, ...], stable: list[int], t_star: int | None, tmp_path: Path) -> None:
+def test_decisions_from_a_csv_file(
+    options: tuple[str, ...], stable: list[int], t_star: int | None, tmp_path: Path
+) -> None:
     source = csv_of(tmp_path / "values.csv", ACCURACIES)
     found = decided(source, "--column", "value", "--count", "1000", *options)
     assert found["changes"] == [None, 0.1, 0.004, 0.002, 0.005, 0.003, 0.004]
@@ -96,7 +98,7 @@ def test_a_run_decides_again_as_it_did(unbroken: Path) -> None:
         (("values.csv", "--signal", "loss", "--count", "9"), "--count is of texts that accuracies were measured on;"),
     ],
 )
-def test_what_cannot_be_decided(
+def test_unusable_values_are_refused(
     arguments: tuple[str, ...], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

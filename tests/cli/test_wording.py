@@ -44,7 +44,7 @@ def test_fields_become_options(field: str | None, message: str, expected: str) -
     assert in_options(UserError(message, field=field), RUN, RUN) == expected
 
 
-def test_what_a_verb_has_no_option_for_is_left_as_its_file_says_it() -> None:
+def test_field_without_an_option_keeps_its_file_name() -> None:
     error = UserError("`classes`: 'a' is named twice.", field="classes")
     assert in_options(error, STUDY, RUN) == str(error)
     assert in_options(UserError("Nothing is left.", field="classes"), STUDY, RUN) == "Nothing is left."

@@ -47,7 +47,7 @@ class Plan(Base):
     names: tuple[str, ...] = ()
 
 
-def test_all_fields_are_looked_at_those_of_a_base_first() -> None:
+def test_fields_are_checked_base_class_first() -> None:
     assert list(type_errors(Plan(1))) == []
     assert list(type_errors(Plan("1", "of", "a"))) == [  # type: ignore[arg-type]
         ("size", "must be a whole number, not '1'"),

@@ -83,23 +83,23 @@ def test_a_component_that_fails_is_named_with_the_line(kind: str) -> None:
         ("update", None, "must give a Plan, not None"),
     ],
 )
-def test_a_component_that_answers_what_it_must_not_is_named(kind: str, answer: Any, complaint: str) -> None:
+def test_component_with_an_invalid_result_is_named(kind: str, answer: Any, complaint: str) -> None:
     with pytest.raises(UserError, match=rf"The {kind} 'mine' \({__name__}\.Mine\) {complaint}.*; correct it"):
         CALLS[kind](Mine(answer))
 
 
-def test_a_change_that_is_no_number_is_named() -> None:
+def test_non_finite_change_names_the_signal() -> None:
     with pytest.raises(UserError, match=r"The signal 'mine' .* failed: TypeError: .*NoneType"):
         measured_change(Mine(None), {}, {})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("error", [MemoryError(), UserError("mend it")])
-def test_what_is_not_the_fault_of_a_component_passes(error: Exception) -> None:
+def test_unrelated_errors_pass_unchanged(error: Exception) -> None:
     with pytest.raises(type(error)) as caught, calling("acquisition", Mine(None)):
         raise error
     assert caught.value is error
 
 
-def test_a_fault_of_our_own_stays_one() -> None:
+def test_error_of_our_own_component_passes_unchanged() -> None:
     with pytest.raises(ZeroDivisionError), calling("acquisition", Entropy()):
         raise ZeroDivisionError

@@ -121,7 +121,7 @@ def test_labels_of_chosen_rows_keep_the_order_in_which_they_were_chosen() -> Non
     assert pool.order.tolist() == [4, 0, 2, 5]
 
 
-def test_what_got_no_label_can_be_chosen_again() -> None:
+def test_unlabelled_choice_can_be_chosen_again() -> None:
     pool = Pool.unlabelled(3).choose(np.array([0, 1])).reveal({1: 0})
     assert pool.candidates().tolist() == [0, 2]
 

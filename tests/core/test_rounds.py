@@ -43,7 +43,7 @@ def test_a_round_survives_strict_json(record: Round) -> None:
     assert strict_json(again.to_json()) == strict_json(record.to_json())
 
 
-def test_what_was_chosen_later_completes_a_round() -> None:
+def test_later_choice_completes_a_round() -> None:
     whole = fake_history((), 1)[0]
     learnt = replace(whole, acquired=(), scores=())
     chosen = Chosen(1, whole.acquired, whole.scores, ("held",), {"score": 2.0})

@@ -48,7 +48,7 @@ INVALID: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "value"), INVALID)
-def test_what_cannot_work_is_refused_by_name(name: str, value: Any) -> None:
+def test_invalid_rule_is_refused_by_name(name: str, value: Any) -> None:
     with pytest.raises(UserError, match=rf"^Protocol: `{name}` .*\.$"):
         protocol("paper", {name: value})
 
@@ -78,7 +78,7 @@ def test_every_field_has_an_invalid_value_above() -> None:
         ("initial_draw", "proportional"),
     ],
 )
-def test_the_edge_of_what_works_is_taken(name: str, value: Any) -> None:
+def test_boundary_values_are_accepted(name: str, value: Any) -> None:
     assert getattr(protocol("paper", {name: value}), name) == value
 
 
@@ -96,19 +96,19 @@ def test_a_number_that_yaml_reads_as_text_is_a_number() -> None:
         ("", "there are arithmetic, average, batch, calibrate, "),
     ],
 )
-def test_an_unknown_field_gets_what_was_meant_or_the_list(name: str, told: str) -> None:
+def test_unknown_field_gets_a_suggestion_or_the_list(name: str, told: str) -> None:
     with pytest.raises(UserError, match=f"`{name}` is not a field of a protocol; {told}"):
         protocol("paper", {name: 3})
 
 
-def test_an_unknown_preset_gets_what_was_meant_or_the_list() -> None:
+def test_unknown_protocol_gets_a_suggestion_or_the_list() -> None:
     with pytest.raises(UserError, match=r"no protocol named 'papper'; did you mean 'paper'\?"):
         protocol("papper")
     with pytest.raises(UserError, match="no protocol named 'x'; there are paper, reference, best, quick"):
         protocol("x")
 
 
-def test_a_misspelt_value_gets_what_was_meant() -> None:
+def test_misspelt_value_gets_a_suggestion() -> None:
     with pytest.raises(UserError, match=r"one of .*, spread, random, not 'spred' \(did you mean 'spread'\?\)\.$"):
         protocol("paper", {"initial_draw": "spred"})
 
@@ -152,7 +152,7 @@ def test_only_best_has_floors_of_steps() -> None:
     assert floors == {"paper": (0, 0), "reference": (0, 0), "best": (160, 96), "quick": (0, 0)}
 
 
-def test_the_paper_s_numbers() -> None:
+def test_paper_protocol_has_the_papers_values() -> None:
     """Section "Setup" of the paper, and the budget in the table of settings: 200 + 24 · 32 = 968 labels at the end."""
     rules = protocol("paper")
     assert rules.initial + (rules.rounds - 1) * rules.batch == 968
@@ -161,7 +161,7 @@ def test_the_paper_s_numbers() -> None:
     assert (rules.dropout, rules.moments, rules.split_seed) == ("on", "fresh", 42)
 
 
-def test_where_the_published_code_differs() -> None:
+def test_reference_protocol_has_the_published_codes_values() -> None:
     """The rows of the table of settings whose two columns differ; everything else is shared."""
     paper, reference = asdict(protocol("paper")), asdict(protocol("reference"))
     assert {name: reference[name] for name in paper if reference[name] != paper[name]} == {

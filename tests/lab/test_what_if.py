@@ -47,7 +47,9 @@ def first_streak(changes: Sequence[Fraction], epsilon: Fraction, k: int) -> int 
 
 
 @pytest.mark.parametrize(("name", "write"), [("a.csv", to_csv), ("a.jsonl", to_jsonl), ("A.NDJSON", to_jsonl)])
-def test_a_file_of_values(tmp_path: Path, name: str, write: Callable[[Path, Sequence[Any]], Path]) -> None:
+def test_decisions_from_a_file_of_values(
+    tmp_path: Path, name: str, write: Callable[[Path, Sequence[Any]], Path]
+) -> None:
     found = decisions(write(tmp_path / name, ACCURACIES), "val acc", "accuracy")
     # 0.802 - 0.80 and 0.803 - 0.802 are below 0.005: rounds 3 and 4 are stable, and two are enough.
     assert found["t_star"] == 4
@@ -85,14 +87,14 @@ def test_ties_in_decimals_are_ties(tmp_path: Path, before: str, now: str) -> Non
     assert (found["changes"], found["t_star"]) == ([None, 0.005, 0.005], None)
 
 
-def test_what_was_rounded_needs_a_count(tmp_path: Path) -> None:
+def test_rounded_values_need_a_count(tmp_path: Path) -> None:
     """964 and 970 of 1200, to four digits."""
     source = to_csv(tmp_path / "a.csv", ["0.8033", "0.8082"])
     assert decisions(source, "val acc", "accuracy", patience=1)["t_star"] == 2
     assert decisions(source, "val acc", "accuracy", patience=1, count=1200)["t_star"] is None
 
 
-def test_of_other_signals_a_live_run_compares_floats(tmp_path: Path) -> None:
+def test_other_signals_are_compared_as_floats(tmp_path: Path) -> None:
     source = to_csv(tmp_path / "a.csv", ["0.300", "0.305"])
     assert decisions(source, "val acc", "f1", 0.005, 1)["changes"] == [None, 0.305 - 0.3]
 
@@ -137,14 +139,14 @@ def test_other_signals_are_differences() -> None:
 
 
 @pytest.mark.parametrize("first", ["", "inf", "nan", "-", "7"])
-def test_the_first_row_of_a_level_is_not_looked_at(tmp_path: Path, first: str) -> None:
+def test_first_row_of_a_level_signal_is_ignored(tmp_path: Path, first: str) -> None:
     found = decisions(to_csv(tmp_path / "a.csv", [first, 0.5, 0.25]), "val acc", "weight-distance", 0.6, 2)
     assert (found["changes"], found["t_star"]) == ([None, 0.5, 0.25], 3)
 
 
 @pytest.mark.parametrize("write", [to_csv, to_jsonl])
 @pytest.mark.parametrize("value", ["", "good", "nan", "inf", None, math.nan, math.inf, 10**400, [1]])
-def test_what_is_no_number_is_named_by_its_round(
+def test_non_numeric_value_is_named_by_its_round(
     tmp_path: Path, write: Callable[[Path, Sequence[Any]], Path], value: object
 ) -> None:
     name = "a.csv" if write is to_csv else "a.jsonl"
@@ -170,7 +172,7 @@ def test_a_line_that_lacks_the_key_is_named(tmp_path: Path) -> None:
         decisions(path, "acc", "accuracy")
 
 
-def test_a_row_with_too_many_cells_is_no_trap(tmp_path: Path) -> None:
+def test_extra_cells_of_a_row_are_no_column(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("round,acc\n1,0.5,extra\n")
     with pytest.raises(UserError, match=r"no column 'loss' in round 1; it has round, acc\."):
@@ -188,7 +190,7 @@ def test_a_row_with_too_many_cells_is_no_trap(tmp_path: Path) -> None:
         ("a.csv", b'acc\n"' + b"x" * 200_000 + b'"\n', r"a.csv: 'x{40}' in column 'acc', round 1, is not a number"),
     ],
 )
-def test_files_that_cannot_be_used(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_unusable_file_is_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserError, match=message):
         decisions(tmp_path / name, "acc", "accuracy")
@@ -211,7 +213,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 @pytest.mark.parametrize("spec", ["hybrid:accuracy", "hybrid:weight-distance", "hybrid:alpha"])
-def test_a_run_folder_comes_to_what_a_live_run_decides(folder: RunFolder, spec: str) -> None:
+def test_run_folder_gives_the_decisions_of_the_live_run(folder: RunFolder, spec: str) -> None:
     schedule = HybridAL(spec.removeprefix("hybrid:"))
     history = fake_history(schedule.watches, seed=3)
     for fact in history:
@@ -248,7 +250,9 @@ def test_every_run_knows_its_right_answers(folder: RunFolder) -> None:
 
 
 @pytest.mark.parametrize(("column", "count"), [("acc", None), (None, 100)])
-def test_a_folder_is_not_told_what_it_knows(folder: RunFolder, column: str | None, count: int | None) -> None:
+def test_options_that_a_run_folder_defines_are_refused(
+    folder: RunFolder, column: str | None, count: int | None
+) -> None:
     with pytest.raises(UserError, match=r"`column` and `count` are for files; .*run is a folder"):
         decisions(folder.path, column, "accuracy", count=count)
 

@@ -130,7 +130,7 @@ def test_a_task_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
         ("best", Margin(), "margin"),
     ],
 )
-def test_the_protocol_says_what_chooses_unless_somebody_does(
+def test_acquisition_comes_from_the_protocol_unless_given(
     protocol: str, asked: Any, chosen: str, tmp_path: Path
 ) -> None:
     learner = learner_of(protocol=protocol, acquisition=asked)
@@ -141,7 +141,7 @@ def test_the_protocol_says_what_chooses_unless_somebody_does(
     assert (again.experiment.acquisition, again.settings.acquisition) == (ACQUISITIONS.make(chosen), chosen)
 
 
-def test_a_learner_of_before_margins_goes_on_by_entropy(tmp_path: Path) -> None:
+def test_saved_learner_keeps_its_entropy_acquisition(tmp_path: Path) -> None:
     """Its folder says so, and knows nothing of brief steps."""
     learner_of(protocol="best").save(tmp_path)
     saved = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
@@ -189,14 +189,14 @@ def test_unlabelled_validation_texts_are_asked_for_first() -> None:
     assert learner.history[0].validation.n == 20
 
 
-def test_a_signal_that_cannot_compare_what_grows_is_refused_before_anybody_labels() -> None:
+def test_signal_on_growing_validation_is_refused_before_labelling() -> None:
     with pytest.raises(UserError, match="The signal 'cka' compares the same validation texts in all rounds"):
         learner_of(hidden(TASK, validation=UNKNOWN), schedule="hybrid:cka", protocol="best")
     assert learner_of(schedule="hybrid:cka", protocol="best").settings.rules.validation == "fixed"
 
 
 @pytest.mark.parametrize("n", [0, -1])
-def test_at_least_one_must_be_asked_for_here_too(n: int) -> None:
+def test_query_of_zero_texts_is_refused(n: int) -> None:
     with pytest.raises(UserError, match="a whole number of texts, at least one"):
         learner_of(hidden(TASK, validation=UNKNOWN)).query(n)
 
@@ -235,7 +235,7 @@ def test_without_any_validation_label_alpha_can_be_watched_and_accuracy_not() ->
         ({"validation-3": "sprot"}, "'sprot' is not a class"),
     ],
 )
-def test_nothing_is_taken_if_anything_is_unknown(wrong: dict[str, str], message: str) -> None:
+def test_batch_with_an_unknown_id_changes_nothing(wrong: dict[str, str], message: str) -> None:
     learner = learner_of(hidden(TASK, validation=UNKNOWN))
     good = TASK.answers([*TASK.validation.ids[:3], *TASK.train.ids[:2]])
     with pytest.raises(UserError, match=message):
@@ -245,7 +245,7 @@ def test_nothing_is_taken_if_anything_is_unknown(wrong: dict[str, str], message:
     assert len(learner.transformer.validation.rows) == 0
 
 
-def test_a_validation_label_that_is_taken_back_is_measured_on_no_more(tmp_path: Path) -> None:
+def test_withdrawn_validation_label_is_not_evaluated(tmp_path: Path) -> None:
     learner = learner_of()
     learner.withdraw([*TASK.validation.ids[:15], *TASK.train.ids[:1]])
     learner.save(tmp_path / "run")
@@ -270,7 +270,7 @@ def test_a_query_reads_each_text_once(acquisition: str, read: list[int], passes:
     np.testing.assert_allclose(told, learner.predict_proba(batch.texts), atol=1e-6)
 
 
-def test_texts_drawn_to_measure_on_are_all_that_a_query_reads_besides_candidates(passes: list[int]) -> None:
+def test_query_reads_only_candidates_and_new_validation_texts(passes: list[int]) -> None:
     learner = learner_of(blank(), validation="share", validation_share=0.25)
     learner.teach(TASK.answers(learner.query(8).ids))
     passes.clear()
@@ -294,7 +294,7 @@ def test_probabilities_are_scaled_by_the_last_temperature() -> None:
     assert learner.predict(texts).tolist() == [TASK.classes[best] for best in logits.argmax(axis=1)]
 
 
-def test_no_texts_get_no_answers_and_no_model_gives_none() -> None:
+def test_predict_without_texts_or_without_model() -> None:
     learner = learner_of()
     with pytest.raises(UserError, match="has not learnt anything yet; teach it first"):
         learner.predict(["goal"])
@@ -315,7 +315,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("variant", [*VARIANTS])
-def test_loaded_it_goes_on_as_if_never_saved(variant: str, tmp_path: Path) -> None:
+def test_loaded_learner_continues_as_if_never_saved(variant: str, tmp_path: Path) -> None:
     never, saved = (learner_of(hidden(TASK), seed=3, **VARIANTS[variant]) for _ in range(2))
     teach(never, 2)
     teach(saved, 2)
@@ -334,7 +334,7 @@ def test_loaded_it_goes_on_as_if_never_saved(variant: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("rounds", [0, 1])
-def test_labels_that_were_not_learnt_yet_are_saved_too(rounds: int, tmp_path: Path) -> None:
+def test_pending_labels_are_saved(rounds: int, tmp_path: Path) -> None:
     never, saved = learner_of(), learner_of()
     for learner in (never, saved):
         teach(learner, rounds)
@@ -348,7 +348,7 @@ def test_labels_that_were_not_learnt_yet_are_saved_too(rounds: int, tmp_path: Pa
     assert bare(loaded.history) == bare(never.history)
 
 
-def test_labels_of_validation_texts_are_saved_too(tmp_path: Path) -> None:
+def test_validation_labels_are_saved(tmp_path: Path) -> None:
     learners = [learner_of(hidden(TASK, validation=UNKNOWN)) for _ in range(2)]
     for learner in learners:
         learner.teach(TASK.answers(TASK.validation.ids[:7]))
@@ -362,7 +362,7 @@ def test_labels_of_validation_texts_are_saved_too(tmp_path: Path) -> None:
     assert loaded.history[0].validation.n == 20
 
 
-def test_who_looks_on_may_change(tmp_path: Path) -> None:
+def test_observer_can_be_replaced(tmp_path: Path) -> None:
     class Counts(Observer):
         epochs = 0
 
@@ -378,7 +378,7 @@ def test_who_looks_on_may_change(tmp_path: Path) -> None:
     assert [first.epochs, second.epochs] == [fact.cost.epochs for fact in loaded.history[:2]]
 
 
-def test_saved_again_it_adds_to_the_folder(tmp_path: Path) -> None:
+def test_second_save_appends_to_the_folder(tmp_path: Path) -> None:
     learner, never = learner_of(), learner_of()
     for _ in range(3):
         teach(learner)
@@ -400,7 +400,7 @@ def test_saved_again_it_adds_to_the_folder(tmp_path: Path) -> None:
     assert len(folder.history()) == 4
 
 
-def test_the_labels_lie_there_as_a_table(tmp_path: Path) -> None:
+def test_saved_folder_has_a_table_of_labels(tmp_path: Path) -> None:
     learner = learner_of(hidden(TASK, validation=UNKNOWN))
     learner.teach(TASK.answers(TASK.validation.ids[:2]))
     learner.teach(TASK.answers(TASK.train.ids[5:8]), update=False)
@@ -411,7 +411,7 @@ def test_the_labels_lie_there_as_a_table(tmp_path: Path) -> None:
     assert {row["id"]: row["label"] for row in rows} == TASK.answers(ids)
 
 
-def test_labels_to_measure_on_may_come_before_any_to_learn_from() -> None:
+def test_validation_labels_may_come_before_training_labels() -> None:
     learner = learner_of(hidden(TASK, validation=UNKNOWN), protocol="best", validation="share")
     batch = learner.query(20)
     result = learner.teach(TASK.answers(batch.ids[:2]))
@@ -462,7 +462,7 @@ def test_a_batch_may_be_taught_text_by_text_with_corrections_between() -> None:
     assert piecemeal.labels == whole.labels
 
 
-def test_labels_that_are_measured_on_lie_there_too(tmp_path: Path) -> None:
+def test_saved_folder_has_a_table_of_validation_labels(tmp_path: Path) -> None:
     learner = ActiveLearner(hidden(TASK, validation=UNKNOWN), "tiny", device="cpu")
     batch = learner.query(20)
     answers = TASK.answers(batch.ids)
@@ -476,7 +476,7 @@ def test_labels_that_are_measured_on_lie_there_too(tmp_path: Path) -> None:
     assert {row["id"] for row in rows if row["split"] == "train"} == {*learner.labels}
 
 
-def test_what_was_learnt_on_another_device_is_loaded_on_this_one(tmp_path: Path) -> None:
+def test_learner_of_another_device_is_loaded_on_this_one(tmp_path: Path) -> None:
     learner = learner_of()
     teach(learner)
     run = learner.save(tmp_path / "run") / "run.json"
@@ -507,7 +507,7 @@ def test_a_report_goes_into_a_folder_that_is_not_there_yet(tmp_path: Path) -> No
     assert "Round" in learner.report(tmp_path / "pages" / "run.html").read_text()
 
 
-def test_labels_of_somebody_else_are_not_written_over(tmp_path: Path) -> None:
+def test_foreign_labels_file_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("id,label\n1,mine\n")
     with pytest.raises(UserError, match=r"has a 'labels\.csv' of something else; save this learner to a folder"):
         learner_of().save(tmp_path)
@@ -534,7 +534,7 @@ def test_a_run_of_the_command_line_is_not_loaded(tmp_path: Path) -> None:
         ActiveLearner.load(tmp_path / "run")
 
 
-def test_a_folder_that_went_on_without_it_is_refused(tmp_path: Path) -> None:
+def test_folder_with_newer_rounds_is_refused(tmp_path: Path) -> None:
     learner = learner_of()
     teach(learner)
     learner.save(tmp_path / "run")
@@ -563,7 +563,7 @@ def test_a_round_whose_record_was_cut_off_is_in_the_checkpoint(tmp_path: Path) -
     assert len(Journal(tmp_path / "run" / "rounds.jsonl").read()) == 3
 
 
-def test_lost_rounds_are_not_passed_over(tmp_path: Path) -> None:
+def test_folder_with_missing_rounds_is_refused(tmp_path: Path) -> None:
     learner = learner_of()
     teach(learner, 3)
     learner.save(tmp_path / "run")
@@ -572,7 +572,7 @@ def test_lost_rounds_are_not_passed_over(tmp_path: Path) -> None:
         ActiveLearner.load(tmp_path / "run")
 
 
-def test_the_folder_says_what_was_asked(tmp_path: Path) -> None:
+def test_saved_folder_records_the_settings(tmp_path: Path) -> None:
     learner = learner_of(seed=9, acquisition="margin")
     learner.save(tmp_path / "run")
     about = json.loads((tmp_path / "run" / "run.json").read_text())
@@ -636,7 +636,7 @@ def blank() -> Task:
     return replace(TASK, train=replace(TASK.train, labels=np.full(60, UNKNOWN)), validation=Split.empty())
 
 
-def test_somebody_who_starts_with_nothing_gets_a_probe_then_a_model_and_measures_on_a_share(tmp_path: Path) -> None:
+def test_unlabelled_task_starts_with_a_probe_and_draws_validation(tmp_path: Path) -> None:
     learner = by_default(blank())
     measured: list[int] = []
     for _ in range(4):
@@ -685,7 +685,7 @@ def test_an_update_between_a_query_and_its_labels_measures_on_those_there_are() 
     assert after.labels + (after.validation.n if after.validation else 0) == 30
 
 
-def test_the_same_labels_once_more_are_no_news() -> None:
+def test_repeated_labels_trigger_no_update() -> None:
     learner = by_default(blank())
     answers = dict(TASK.answers(learner.query().ids))
     learner.teach(answers)
@@ -708,7 +708,7 @@ def test_a_new_head_on_a_trained_encoder_gets_the_temperature_of_a_trained_model
     assert refitted.temperature > trained.temperature > 1.1  # on the way to what trained models need
 
 
-def test_the_first_texts_show_what_there_is_and_are_the_same_each_time() -> None:
+def test_first_draw_is_diverse_and_repeatable() -> None:
     learner = by_default(blank())
     first = learner.query(10).ids
     assert first == by_default(blank()).query(10).ids
@@ -716,12 +716,12 @@ def test_the_first_texts_show_what_there_is_and_are_the_same_each_time() -> None
 
 
 @pytest.mark.parametrize("given", [pd.DataFrame({"text": ["a"]}), ["a", "b"], None])
-def test_what_is_no_task_is_named(given: Any) -> None:
+def test_wrong_type_of_task_is_named(given: Any) -> None:
     with pytest.raises(UserError, match=r"Expected a Task, got a (DataFrame|list|NoneType); use Task\.from_pandas or"):
         ActiveLearner(given, backbone="tiny", device="cpu")
 
 
-def test_signals_are_a_list() -> None:
+def test_single_signal_as_a_string_is_refused() -> None:
     with pytest.raises(UserError, match=r"`signals` is the text 'loss'; give a list, such as \['loss'\]"):
         learner_of(signals="loss")
 
@@ -770,7 +770,7 @@ def test_advice_is_given_in_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("finish", [False, True])
-def test_a_report_says_what_advice_says(finish: bool, tmp_path: Path) -> None:
+def test_report_contains_the_advice(finish: bool, tmp_path: Path) -> None:
     learner = by_default(blank())
     for _ in range(3):
         learner.teach(TASK.answers(learner.query().ids))

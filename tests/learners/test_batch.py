@@ -20,7 +20,7 @@ def test_a_part_is_a_batch_again() -> None:
     assert whole[0].text == "so so"
 
 
-def test_it_is_shown_in_short() -> None:
+def test_batch_repr_is_short() -> None:
     batch = Batch(tuple(Query(n, f"text {n} " + "x" * 60) for n in range(9)), note="<few> are left")
     assert repr(batch[:1]) == f"Batch(1 text: 'text 0 {'x' * 33}…')"
     assert repr(batch).endswith("…', …; <few> are left)")

@@ -220,7 +220,7 @@ def test_rows_may_lie_in_any_kind_of_table(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("schedule", ["retrain", "finetune"])
-def test_rows_of_no_weight_teach_nothing(schedule: str) -> None:
+def test_rows_with_zero_weight_change_nothing(schedule: str) -> None:
     """As in scikit-learn: an estimator that gets wrong labels of weight 0 is the one that never got them."""
     rows, wrong = np.arange(40), np.arange(40) % 4 == 0
     names = np.array(TASK.classes)[np.where(wrong, 1 - TASK.train.labels[:40], TASK.train.labels[:40])]
@@ -257,13 +257,13 @@ def test_validation_rows_may_be_missing_where_nothing_looks_at_them() -> None:
         ({"classes": "sport"}, "`classes` must be a list, a column or a one-dimensional array, not 'sport'"),
     ],
 )
-def test_what_is_no_table_or_list_is_named(given: dict[str, Any], message: str) -> None:
+def test_wrong_type_of_rows_is_named(given: dict[str, Any], message: str) -> None:
     right = {"X": X, "X_validation": X_VALIDATION, "y_validation": Y_VALIDATION, "classes": TASK.classes}
     with pytest.raises(UserError, match=message):
         EstimatorLearner(bayes(), **{**right, **given})
 
 
-def test_what_the_estimator_refuses_is_told_in_one_sentence() -> None:
+def test_estimator_error_becomes_one_sentence() -> None:
     rows = np.where(X.toarray() > 0, np.nan, 1.0)
     learner = EstimatorLearner(sgd(), rows, X_VALIDATION, Y_VALIDATION, classes=TASK.classes, ids=TASK.train.ids)
     with pytest.raises(UserError, match=r"\(Input X contains NaN\); teach more, or correct X\.$") as told:
@@ -272,7 +272,7 @@ def test_what_the_estimator_refuses_is_told_in_one_sentence() -> None:
     assert len(learner.labels) == 20
 
 
-def test_nothing_is_said_of_no_rows() -> None:
+def test_predict_of_no_rows_is_empty() -> None:
     learner = learner_of(sgd())
     learner.teach(TASK.answers(learner.query(20).ids))
     assert learner.predict_proba(X[:0]).shape == (0, 3)
@@ -284,7 +284,7 @@ def test_classes_of_a_set_have_one_order() -> None:
     assert learner.experiment.task.classes == tuple(sorted(TASK.classes))
 
 
-def test_before_it_has_learnt_it_says_nothing() -> None:
+def test_predict_before_fit_is_refused() -> None:
     with pytest.raises(UserError, match="has not learnt anything yet; teach it first"):
         learner_of(bayes()).predict_proba(X_VALIDATION)
 
@@ -317,7 +317,7 @@ def test_calibration_scales_the_candidates() -> None:
     np.testing.assert_allclose(plain.history[-1].scores, unscaled, rtol=1e-6)
 
 
-def test_the_same_seed_twice() -> None:
+def test_same_seed_gives_the_same_run() -> None:
     histories = []
     for _ in range(2):
         learner = learner_of(sgd(), "hybrid:accuracy", acquisition="badge", seed=5)

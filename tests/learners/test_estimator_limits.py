@@ -30,23 +30,23 @@ def learner_of(estimator: Any, schedule: str = "retrain", X: Any = X, validation
 
 
 @pytest.mark.parametrize(("schedule", "signal"), [("auto", "agreement"), *((f"hybrid:{s}", s) for s in NETWORK)])
-def test_signals_that_look_into_a_network(schedule: str, signal: str) -> None:
+def test_network_signals_are_refused(schedule: str, signal: str) -> None:
     message = f"The signal '{signal}' looks into a network, which an estimator is not; use accuracy, f1 or loss"
     with pytest.raises(UserError, match=message):
         learner_of(GaussianNB(), schedule)
 
 
-def test_signals_that_look_at_validation_rows_where_there_are_none() -> None:
+def test_validation_signals_without_validation_rows_are_refused() -> None:
     with pytest.raises(UserError, match="The signal 'accuracy' looks at validation rows, and there are none"):
         learner_of(GaussianNB(), "hybrid:accuracy", validation=0)
 
 
-def test_what_mixes_weights() -> None:
+def test_updates_that_mix_weights_are_refused() -> None:
     with pytest.raises(UserError, match="anchor mixes the weights of a network"):
         learner_of(GaussianNB(), "anchor:0.5")
 
 
-def test_abilities() -> None:
+def test_missing_estimator_methods_are_named() -> None:
     with pytest.raises(UserError, match=r"LogisticRegression has no partial_fit, .*; use the schedule retrain"):
         learner_of(LogisticRegression(), "hybrid:accuracy")
     with pytest.raises(UserError, match="SGDClassifier has no predict_proba as it is set up"):
@@ -77,7 +77,7 @@ def test_a_misspelt_keyword_is_met_with_the_right_one(keyword: str, meant: str) 
         EstimatorLearner(GaussianNB(), X, X, Y, ["down", "up"], "retrain", **{keyword: 3})  # type: ignore[arg-type]
 
 
-def test_an_acquisition_that_samples_by_dropout() -> None:
+def test_dropout_acquisition_is_refused() -> None:
     with pytest.raises(UserError, match=r"This acquisition samples by dropout, .*; use entropy or margin"):
         learner_of(GaussianNB(), acquisition="bald:3")
 
@@ -124,6 +124,6 @@ def test_first_rows_that_are_spread_out_need_numbers() -> None:
         (GaussianNB(), ["a"] * 40, "sample_weight: could not convert"),
     ],
 )
-def test_weights_that_cannot_be_used(estimator: Any, weights: Any, told: str) -> None:
+def test_unusable_sample_weights_are_refused(estimator: Any, weights: Any, told: str) -> None:
     with pytest.raises(UserError, match=told):
         learner_of(estimator, sample_weight=weights)

@@ -73,7 +73,7 @@ def taught(rounds: int = 1, **options: Any) -> Learner:
 # --- query ---------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_model_the_texts_are_drawn_by_the_seed(learner: Learner) -> None:
+def test_first_query_is_drawn_by_the_seed(learner: Learner) -> None:
     ids = learner.query(10).ids
     assert len(set(ids)) == 10
     assert set(ids) <= TRUTH.keys()
@@ -84,7 +84,7 @@ def test_without_a_model_the_texts_are_drawn_by_the_seed(learner: Learner) -> No
 
 @pytest.mark.parametrize("rounds", [0, 1, 2])
 @pytest.mark.parametrize("acquisition", ["entropy", "random"])
-def test_asked_twice_it_answers_the_same(rounds: int, acquisition: str) -> None:
+def test_repeated_query_returns_the_same_batch(rounds: int, acquisition: str) -> None:
     learner = taught(rounds, acquisition=acquisition)
     first = learner.query(5).ids
     assert len(first) == 5
@@ -104,7 +104,7 @@ def test_a_batch_shows_what_it_was_chosen_from() -> None:
     assert batch[:2].candidates is batch.candidates
 
 
-def test_what_was_asked_for_stands_in_the_history() -> None:
+def test_history_records_the_queried_ids() -> None:
     learner = taught(2)
     ids = learner.query(4).ids
     assert list(learner.history[-1].acquired) == ids
@@ -112,13 +112,13 @@ def test_what_was_asked_for_stands_in_the_history() -> None:
     assert len(learner.history[0].acquired) == 6
 
 
-def test_labelled_texts_are_not_asked_for_again() -> None:
+def test_labelled_texts_are_not_queried_again() -> None:
     learner = taught(3)
     assert not set(learner.query(SIZE).ids) & learner.labels.keys()
     assert len(learner.query(SIZE).ids) == SIZE - 18
 
 
-def test_who_asks_for_more_than_the_candidates_of_the_protocol_gets_them() -> None:
+def test_query_may_exceed_the_protocols_candidates() -> None:
     learner = taught(1)
     learner.experiment = replace(learner.experiment, rules=replace(learner.experiment.rules, candidates=10))
     for asked, seen in ((4, 10), (30, 30), (1000, SIZE - 6)):
@@ -127,7 +127,7 @@ def test_who_asks_for_more_than_the_candidates_of_the_protocol_gets_them() -> No
         assert (len(batch), len(batch.candidates.ids)) == (min(asked, seen), seen)
 
 
-def test_when_all_is_labelled_nothing_is_asked_for() -> None:
+def test_query_is_empty_when_all_is_labelled() -> None:
     learner = learner_of()
     learner.teach(TRUTH)
     assert learner.query().ids == []
@@ -136,12 +136,12 @@ def test_when_all_is_labelled_nothing_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("n", [0, -3, 2.5, "3", True])
-def test_a_whole_number_of_texts_must_be_asked_for(learner: Learner, n: Any) -> None:
+def test_query_size_must_be_a_positive_integer(learner: Learner, n: Any) -> None:
     with pytest.raises(UserError, match=rf"query\({n!r}\): ask for a whole number of texts, at least one"):
         learner.query(n)
 
 
-def test_numbers_of_numpy_are_numbers(learner: Learner) -> None:
+def test_numpy_integers_are_accepted_as_query_size(learner: Learner) -> None:
     assert len(learner.query(np.int64(4))) == 4  # type: ignore[arg-type]
 
 
@@ -155,7 +155,7 @@ def test_when_all_is_labelled_the_advice_is_to_stop() -> None:
     assert "All texts" not in learner.advice().sentence
 
 
-def test_it_asks_where_it_is_least_decided() -> None:
+def test_query_returns_the_least_certain_texts() -> None:
     learner = taught(3)
     ids = learner.query(6).ids
     X, _, task = table()
@@ -201,7 +201,7 @@ def test_an_annotator_that_knows_no_label_ends_the_run(learner: Learner, unanswe
     assert learner.run(Callback(lambda texts: dict.fromkeys(texts, unanswered)), rounds=2) == []
 
 
-def test_nobody_is_asked_when_no_text_is_left(learner: Learner) -> None:
+def test_annotator_is_not_called_when_no_text_is_left(learner: Learner) -> None:
     asked: list[int] = []
 
     def ask(texts: Any) -> Any:
@@ -250,12 +250,12 @@ def test_labels_without_an_order_are_refused(learner: Learner, labels: Any) -> N
 
 
 @pytest.mark.parametrize("kind", [iter, tuple, np.array, pd.Series, pd.Categorical])
-def test_labels_may_lie_in_whatever_holds_one_after_the_other(learner: Learner, kind: Any) -> None:
+def test_labels_may_be_any_sequence(learner: Learner, kind: Any) -> None:
     learner.teach(kind(["row-7", "row-0"]), kind([TRUTH["row-7"], TRUTH["row-0"]]), update=False)
     assert learner.labels == answers(["row-7", "row-0"])
 
 
-def test_teaching_tells_what_it_took_and_what_followed(learner: Learner) -> None:
+def test_teach_reports_new_labels_and_the_update(learner: Learner) -> None:
     first, *others = learner.query().ids
     result = learner.teach({first: None, **answers(others)})
     assert (result.learnt, result.measured, result.skipped) == (5, 0, 1)
@@ -268,7 +268,7 @@ def test_teaching_tells_what_it_took_and_what_followed(learner: Learner) -> None
 
 
 @pytest.mark.parametrize("nothing", [{}, {"row-0": None, "row-7": None}])
-def test_where_nothing_is_given_the_model_stays_and_it_is_told(nothing: dict[str, None]) -> None:
+def test_teach_without_labels_keeps_the_model_and_says_so(nothing: dict[str, None]) -> None:
     learner = taught(1)
     result = learner.teach(nothing)
     assert (result.trained, result.update, result.reason) == (None, "", "no labels were given")
@@ -277,7 +277,7 @@ def test_where_nothing_is_given_the_model_stays_and_it_is_told(nothing: dict[str
     assert repr(result).endswith("; the model is unchanged: no labels were given)")
 
 
-def test_labels_that_wait_are_learnt_by_a_call_without_any(learner: Learner) -> None:
+def test_teach_without_labels_learns_pending_ones(learner: Learner) -> None:
     learner.teach(answers(learner.query().ids), update=False)
     result = learner.teach({})
     assert (result.learnt, result.labels, result.update) == (0, 6, "retrain")
@@ -317,7 +317,7 @@ def test_without_an_update_nothing_is_learnt_yet(learner: Learner) -> None:
     assert learner.update().labels == 6
 
 
-def test_labels_of_texts_that_were_not_asked_for_are_welcome(learner: Learner) -> None:
+def test_labels_of_unqueried_texts_are_accepted(learner: Learner) -> None:
     asked = learner.query(4).ids
     other = next(id for id in TRUTH if id not in asked)
     learner.teach(answers([*asked[:2], other]), update=False)
@@ -326,7 +326,7 @@ def test_labels_of_texts_that_were_not_asked_for_are_welcome(learner: Learner) -
 
 
 @pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA, pd.NaT])
-def test_what_stands_for_no_label_is_left_out(learner: Learner, nothing: Any) -> None:
+def test_missing_labels_are_skipped(learner: Learner, nothing: Any) -> None:
     first, second = learner.query(2).ids
     learner.teach([first, second], [nothing, TRUTH[second]], update=False)
     assert learner.labels == answers([second])
@@ -340,12 +340,12 @@ def test_two_labels_of_one_text_are_refused_and_neither_is_taken(learner: Learne
     assert learner.labels == {"row-7": "up"}
 
 
-def test_what_is_no_list_of_ids_is_named(learner: Learner) -> None:
+def test_wrong_type_of_ids_is_named(learner: Learner) -> None:
     with pytest.raises(UserError, match="withdraw: 7 is not a list of ids; give one"):
         learner.withdraw(7)  # type: ignore[arg-type]
 
 
-def test_one_id_is_not_taken_for_its_letters() -> None:
+def test_single_id_instead_of_a_list_is_refused() -> None:
     learner, message = learner_of(), "'row-7' is one id; give a list of them"
     with pytest.raises(UserError, match=f"teach: {message}"):
         learner.teach("row-7", ["up"] * 5)
@@ -383,7 +383,7 @@ def test_a_correction_is_new_to_a_model_that_learns_only_the_new() -> None:
         ({"row-7": "sideways"}, "'sideways' is not a class of task 'table'; its classes are down, up"),
     ],
 )
-def test_nothing_is_taken_if_anything_is_unknown(wrong: dict[str, str], message: str) -> None:
+def test_batch_with_an_unknown_id_changes_nothing(wrong: dict[str, str], message: str) -> None:
     learner = taught(1)
     asked = learner.query(4).ids
     labels, history = learner.labels, list(learner.history)
@@ -417,7 +417,7 @@ def test_a_withdrawn_label_is_not_learnt_from_and_may_be_asked_for_again() -> No
     assert fact.cost.examples == 11
 
 
-def test_withdrawing_what_has_no_label_changes_nothing() -> None:
+def test_withdrawing_an_unlabelled_text_changes_nothing() -> None:
     learner = taught(1)
     labels = learner.labels
     learner.withdraw(learner.query(2).ids)

@@ -51,7 +51,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
-def test_pieces_become_one_file(tmp_path: Path, suffix: str) -> None:
+def test_chunks_become_one_file(tmp_path: Path, suffix: str) -> None:
     target, heard = tmp_path / f"found{suffix}", list[int]()
     write_predictions(model(), pieces(["aaaaaaaa", "éé"], ["ccc"]), target, heard.append)
     assert heard == [2, 1]
@@ -82,7 +82,7 @@ def test_every_digit_is_written_in_every_format(tmp_path: Path, suffix: str) -> 
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
-def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path, suffix: str) -> None:
+def test_failed_write_keeps_the_old_file(tmp_path: Path, suffix: str) -> None:
     target = tmp_path / f"found{suffix}"
     target.write_text("old")
     with pytest.raises(ZeroDivisionError):
@@ -91,7 +91,7 @@ def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path, suffix: str) -
     assert os.listdir(tmp_path) == [target.name]
 
 
-def test_no_more_than_a_piece_is_taken_ahead(tmp_path: Path) -> None:
+def test_at_most_one_chunk_is_read_ahead(tmp_path: Path) -> None:
     events: list[str] = []
 
     def watched() -> Iterator[Rows]:

@@ -26,7 +26,7 @@ def fitted(acquisition: str = "margin") -> ProbeModel:
     return probe
 
 
-def test_it_is_the_probe_of_the_first_round() -> None:
+def test_probe_model_equals_the_probe_of_the_first_round() -> None:
     whole = learner()
     probe = ProbeModel(whole)
     probe.compute_features([*IDS, *TASK.validation.ids])
@@ -65,7 +65,7 @@ def test_texts_without_features_are_named_and_not_learnt() -> None:
         probe.compute_features(["elsewhere"])
 
 
-def test_it_must_be_fitted_before_it_is_asked() -> None:
+def test_predict_before_fit_is_refused() -> None:
     with pytest.raises(UserError, match="call `fit` first"):
         ProbeModel(learner()).query(1)
 

@@ -41,7 +41,7 @@ def folder(learner: ActiveLearner, tmp_path_factory: pytest.TempPathFactory) -> 
     return target
 
 
-def test_it_answers_as_the_learner_that_was_exported(learner: ActiveLearner, folder: Path) -> None:
+def test_exported_classifier_predicts_as_the_learner(learner: ActiveLearner, folder: Path) -> None:
     texts = [*TASK.test.texts, "goal " * 50, ""]
     saved = TextClassifier.load(folder, "cpu")
     found = saved.predict_proba(texts)
@@ -61,7 +61,7 @@ def test_the_model_of_a_run_is_found_in_its_folder(learner: ActiveLearner, folde
 
 
 @pytest.mark.parametrize("nothing", [None, float("nan"), 7])
-def test_what_is_no_text_is_named(folder: Path, nothing: Any) -> None:
+def test_wrong_type_of_text_is_named(folder: Path, nothing: Any) -> None:
     with pytest.raises(UserError, match=f"X: number 1 is {nothing}, not a text"):
         TextClassifier.load(folder, "cpu").predict(["fine", nothing])
 
@@ -98,7 +98,7 @@ def test_texts_beyond_a_chunk_are_answered_alike(folder: Path, monkeypatch: pyte
     np.testing.assert_allclose(saved.predict_proba(TASK.test.texts), whole, atol=1e-6)
 
 
-def test_no_texts_get_no_answers(folder: Path) -> None:
+def test_predict_of_no_texts_is_empty(folder: Path) -> None:
     saved = TextClassifier.load(folder, "cpu")
     assert saved.predict_proba([]).shape == (0, 3)
     assert saved.predict([]).tolist() == []
@@ -121,7 +121,7 @@ def test_a_loaded_model_is_saved_as_it_was_loaded(folder: Path, tmp_path: Path) 
         assert (tmp_path / "older" / name).read_bytes() == (folder / name).read_bytes()
 
 
-def test_a_learner_that_gave_its_model_away_is_copied_with_it(learner: ActiveLearner) -> None:
+def test_learner_whose_model_was_exported_can_be_copied(learner: ActiveLearner) -> None:
     model, twin = learner.model, copy.deepcopy(learner)
     np.testing.assert_allclose(
         twin.model.predict_proba(TASK.test.texts), model.predict_proba(TASK.test.texts), atol=1e-6

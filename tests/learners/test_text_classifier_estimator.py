@@ -55,17 +55,17 @@ def test_scikit_learn_s_checks() -> None:
         checks.check_set_params,
     ],
 )
-def test_those_of_its_checks_that_look_at_no_numbers(check: Any) -> None:
+def test_scikit_learn_checks_without_numbers(check: Any) -> None:
     check("TextClassifier", TextClassifier())
 
 
-def test_its_tags_say_that_it_takes_texts(fitted: TextClassifier) -> None:
+def test_tags_declare_text_input(fitted: TextClassifier) -> None:
     tags = fitted.__sklearn_tags__()
     assert is_classifier(fitted)
     assert (tags.input_tags.string, tags.input_tags.one_d_array, tags.input_tags.two_d_array) == (True, True, False)
 
 
-def test_fit_gives_itself_keeps_its_arguments_and_learns_the_classes(fitted: TextClassifier) -> None:
+def test_fit_returns_self_and_sets_classes(fitted: TextClassifier) -> None:
     model = quick()
     before = model.get_params()
     with pytest.raises(NotFittedError):
@@ -78,7 +78,7 @@ def test_fit_gives_itself_keeps_its_arguments_and_learns_the_classes(fitted: Tex
     assert not clone(model).__sklearn_is_fitted__()
 
 
-def test_a_second_fit_starts_anew() -> None:
+def test_second_fit_starts_from_scratch() -> None:
     model = quick().fit(TEXTS[:40], ["a", "b"] * 20)
     again = model.fit(pd.Series(TEXTS), pd.Series(LABELS == "food")).predict(list(TEXTS))
     assert model.classes == (False, True)
@@ -86,7 +86,7 @@ def test_a_second_fit_starts_anew() -> None:
     assert np.mean(again == (LABELS == "food")) > 0.8
 
 
-def test_in_a_pipeline_and_in_a_search() -> None:
+def test_classifier_works_in_pipeline_and_grid_search() -> None:
     lower = FunctionTransformer(lambda texts: [text.lower() for text in texts])
     scores = cross_val_score(make_pipeline(lower, quick()), TEXTS, LABELS, cv=2, error_score="raise")
     assert scores.shape == (2,)
@@ -97,7 +97,7 @@ def test_in_a_pipeline_and_in_a_search() -> None:
     assert search.predict(TEXTS[:3]).shape == (3,)
 
 
-def test_it_is_saved_like_any_model(fitted: TextClassifier, tmp_path: Path) -> None:
+def test_fitted_classifier_is_saved_and_loaded(fitted: TextClassifier, tmp_path: Path) -> None:
     again = TextClassifier.load(fitted.save(tmp_path / "model"), "cpu")
     np.testing.assert_allclose(again.predict_proba(TEXTS), fitted.predict_proba(TEXTS), atol=1e-5)
 
@@ -133,7 +133,7 @@ def test_a_learner_s_model_can_be_cloned_to_learn_again() -> None:
         ([*TEXTS[:3], 7.0], LABELS[:4], r"text 3 \(id 3\) is 7.0, not a text"),
     ],
 )
-def test_what_cannot_be_fitted_is_said(texts: Any, labels: Any, sentence: str) -> None:
+def test_unusable_fit_input_is_refused(texts: Any, labels: Any, sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         quick().fit(texts, labels)
 
@@ -147,6 +147,6 @@ def test_what_cannot_be_fitted_is_said(texts: Any, labels: Any, sentence: str) -
         (["a", "b"], np.eye(2), {}, "y has a row for each text; several labels per text come in a later"),
     ],
 )
-def test_what_it_cannot_learn_from_is_refused_by_name(X: Any, y: Any, others: dict[str, Any], told: str) -> None:
+def test_unusable_labels_are_refused_by_name(X: Any, y: Any, others: dict[str, Any], told: str) -> None:
     with pytest.raises(UserError, match=told):
         TextClassifier("tiny", protocol="quick", device="cpu").fit(X, y, **others)

@@ -40,14 +40,14 @@ def test_rows_are_distinct_and_as_many_as_there_are(points: Floats, n: int, seed
 
 @settings(deadline=None)
 @given(embeddings, st.integers(0, 12), seeds, st.booleans())
-def test_fewer_are_the_beginning_of_more(points: Floats, k: int, seed: int, named: bool) -> None:
+def test_smaller_draw_is_a_prefix_of_a_larger_one(points: Floats, k: int, seed: int, named: bool) -> None:
     names = points[:3] if named else None
     assert draw(points, k, seed, names) == draw(points, len(points), seed, names)[:k]
 
 
 @settings(deadline=None)
 @given(embeddings, st.integers(-3, 3), seeds)
-def test_length_says_nothing(points: Floats, power: int, seed: int) -> None:
+def test_vector_length_does_not_matter(points: Floats, power: int, seed: int) -> None:
     lengths = 2.0 ** (power + np.arange(len(points)) % 3)
     assert draw(points, 12, seed) == draw(points * lengths[:, None].astype(np.float32), 12, seed)
 
@@ -66,7 +66,7 @@ def test_the_largest_group_comes_first_by_its_middle() -> None:
     assert away[first] < np.median(away[group == 1])
 
 
-def test_an_odd_text_waits() -> None:
+def test_outlier_is_drawn_last() -> None:
     points, _ = blobs([30, 30])
     odd = np.concatenate([points, -5.0 * np.eye(8)[:1]])
     assert 60 not in draw(odd, 2)
@@ -97,7 +97,7 @@ def test_of_more_texts_than_are_represented_all_can_be_drawn(monkeypatch: pytest
     assert sorted(draw(points, 90)) == list(range(90))
 
 
-def test_names_that_say_nothing_leave_every_other_choice() -> None:
+def test_uninformative_names_leave_every_other_choice() -> None:
     points, group = blobs([30, 20, 10])
     assert set(group[draw(points, 6, names=np.random.default_rng(3).normal(size=(5, 8)))]) == {0, 1, 2}
     assert draw(points, 9, names=np.zeros((0, 8))) == draw(points, 9, names=np.ones((1, 8))) == draw(points, 9)
@@ -111,7 +111,7 @@ def test_a_name_near_to_all_does_not_take_all() -> None:
 
 
 @pytest.mark.parametrize("make", [np.zeros, np.ones])
-def test_equal_texts_come_in_an_order_of_chance(make: Callable[[tuple[int, int]], Floats]) -> None:
+def test_equal_texts_are_drawn_in_random_order(make: Callable[[tuple[int, int]], Floats]) -> None:
     found = draw(make((20, 4)), 99)
     assert sorted(found) == list(range(20)) != found
     assert draw(make((20, 4)), 99, seed=1) != found
@@ -124,13 +124,13 @@ def test_more_equal_texts_than_are_looked_at_together_are_drawn_all_the_same() -
     assert len({row % 400 for row in drawn[:350]}) > 300  # a text that was drawn adds nothing by its double
 
 
-def test_one_text_and_none() -> None:
+def test_first_draw_of_one_text_and_of_none() -> None:
     assert draw(np.ones((1, 4)), 5) == [0]
     assert draw(np.ones((0, 4)), 5) == draw(np.ones((0, 4)), 5, names=np.eye(4)) == []
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_not_a_number_is_refused(bad: float) -> None:
+def test_non_finite_embeddings_are_refused(bad: float) -> None:
     points = np.ones((4, 2))
     points[2, 1] = bad
     with pytest.raises(UserError, match="text 2 is not finite"):

@@ -72,7 +72,7 @@ def test_equal_fractions_are_equal(available: list[int], initial: int) -> None:
     assert counts == largest_remainders(initial, [Fraction(n, total) for n in available])
 
 
-def test_the_draw_belongs_to_its_seed() -> None:
+def test_draw_depends_on_the_seed() -> None:
     task = task_of([0, 1, 2] * 30)
     one, again, other = (draw_initial(task, rules(12), seed).tolist() for seed in (1, 1, 2))
     assert one == again
@@ -101,12 +101,12 @@ def test_without_labels_the_draw_is_random() -> None:
 
 
 @pytest.mark.parametrize("label", [0, UNKNOWN])
-def test_too_few_texts_are_said(label: int) -> None:
+def test_too_few_texts_are_refused(label: int) -> None:
     with pytest.raises(UserError, match=r"Task 'made up' has 10 texts .* initial pool of 10; add texts or lower"):
         draw_initial(task_of([label] * 10), rules(10), 1)
 
 
-def test_a_random_draw_of_known_labels_is_the_draw_that_looks_at_none() -> None:
+def test_random_draw_does_not_depend_on_labels() -> None:
     labels = [0] * 30 + [1] * 10
     drawn = draw_initial(task_of(labels), rules(10, "random"), 1).tolist()
     assert drawn == draw_initial(task_of([UNKNOWN] * 40, 2), rules(10), 1).tolist()

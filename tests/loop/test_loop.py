@@ -215,7 +215,7 @@ def test_algorithm_1_line_by_line(case: str, moves: list[float]) -> None:
     assert literal[-1].update_sequence == switches.get(case, literal[-1].update_sequence)
 
 
-def test_it_goes_on_from_a_state_and_its_history(trunk: list[tuple[State, Round]]) -> None:
+def test_loop_continues_from_a_state_and_its_history(trunk: list[tuple[State, Round]]) -> None:
     settings = settings_of(signals=["accuracy"])
     history = [record for _, record in trunk[:3]]
     rest = list(active_learning(experiment_of(settings), make_schedule("retrain"), trunk[2][0], history))
@@ -231,9 +231,7 @@ def test_it_goes_on_from_a_state_and_its_history(trunk: list[tuple[State, Round]
 @pytest.mark.parametrize(
     ("schedule", "shared"), [("fixed:4", 3), ("hybrid:accuracy:2.0:2", 3), ("hybrid:alpha:1e-12:4", 5)]
 )
-def test_whichever_schedule_made_the_word_the_state_is_the_same(
-    schedule: str, shared: int, trunk: list[tuple[State, Round]]
-) -> None:
+def test_equal_update_sequences_give_equal_states(schedule: str, shared: int, trunk: list[tuple[State, Round]]) -> None:
     turns = run(settings_of(schedule))
     words = [record.update_sequence for _, record in turns]
     assert words[:shared] == [record.update_sequence for _, record in trunk[:shared]]
@@ -243,7 +241,7 @@ def test_whichever_schedule_made_the_word_the_state_is_the_same(
         assert replace(record, seconds={}, changes={}) == replace(other, seconds={}, changes={})
 
 
-def test_another_word_is_another_state(trunk: list[tuple[State, Round]]) -> None:
+def test_different_update_sequences_give_different_states(trunk: list[tuple[State, Round]]) -> None:
     experiment = experiment_of(settings_of())
     retrained, fine_tuned = (experiment.advance(trunk[1][0], update)[0] for update in (Retrain(), FineTune()))
     assert same_state(retrained, trunk[2][0])
@@ -272,7 +270,7 @@ def test_advance_twice_from_one_state_whatever_happens_in_between(trunk: list[tu
 
 
 @pytest.mark.parametrize("acquisition", ["bald:2", "badge", "random"])
-def test_the_same_seed_gives_the_same_facts_and_another_others(acquisition: str) -> None:
+def test_records_depend_on_the_seed(acquisition: str) -> None:
     def facts_of(seed: int) -> list[Round]:
         settings = replace(settings_of("fixed:2", seed, rounds=2), acquisition=acquisition)
         return records_of(run(settings))
@@ -285,7 +283,7 @@ def test_the_same_seed_gives_the_same_facts_and_another_others(acquisition: str)
     assert set(first[0].acquired) != set(other[0].acquired)
 
 
-def test_what_fitting_the_head_takes_is_counted_too() -> None:
+def test_cost_of_fitting_the_head_is_counted() -> None:
     """All that a refit does; it takes no step."""
     turns = run(settings_of("refit", head="probe", rounds=2))
     for _, record in turns:
@@ -394,7 +392,7 @@ def test_an_annotator_may_leave_texts_out() -> None:
     assert {id for id in dropped if id not in turns[0][1].acquired} & free  # they can be chosen again
 
 
-def test_a_label_that_nobody_asked_for_or_knows_is_refused() -> None:
+def test_label_of_an_unchosen_or_unknown_text_is_refused() -> None:
     stray = Callback(lambda texts: {**TASK.answers(texts), "train-x": "sport"})
     with pytest.raises(UserError, match="gave a label for 'train-x', which it was not asked about"):
         run(settings_of(rounds=1), annotator=stray)
@@ -475,7 +473,7 @@ def test_the_change_of_the_loss_is_that_of_the_facts() -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_change_that_is_no_number_names_its_signal(value: float) -> None:
+def test_non_finite_change_names_its_signal(value: float) -> None:
     signal: Signal = Scripted((0.5, value), [])
     turns = active_learning(experiment_of(settings_of(), extra=[signal]), HybridAL(signal))
     assert [next(turns)[1].update_sequence for _ in range(2)] == ["R", "RR"]
@@ -552,7 +550,7 @@ def test_candidates_are_a_random_subset_of_the_unlabelled(candidates: int | None
         lambda _, n: range(n),
     ],
 )
-def test_an_acquisition_that_chooses_what_it_must_not_is_named(choose: Callable[[Any, int], Any]) -> None:
+def test_acquisition_with_an_invalid_choice_is_named(choose: Callable[[Any, int], Any]) -> None:
     @dataclass(frozen=True)
     class Wrong:
         name: ClassVar[str] = "wrong"
@@ -584,7 +582,7 @@ def test_fewer_candidates_than_the_batch_can_hold() -> None:
     assert [len(record.acquired) for _, record in turns] == [3, 0]
 
 
-def test_of_few_texts_that_are_left_only_a_share_is_measured_on() -> None:
+def test_few_remaining_texts_give_only_a_share_to_validation() -> None:
     """However many are asked for: else a learner of three texts would measure on all of them, and never learn."""
     experiment = experiment_of(settings_of(validation="share"), replace(TASK, train=TASK.train.take(np.arange(3))))
     first = experiment.choose_first(Pool.unlabelled(3), 32)
@@ -616,7 +614,7 @@ def test_calibration_changes_the_ranking_through_the_temperature_alone() -> None
     np.testing.assert_allclose(scaled.judged[0], powered / powered.sum(axis=1, keepdims=True), rtol=1e-6)
 
 
-def test_the_facts_say_what_each_phase_took_and_what_was_chosen_why() -> None:
+def test_records_have_phase_seconds_and_acquisition_scores() -> None:
     state, record = run(settings_of(rounds=1))[0]
     assert record.seconds.keys() == {"train", "validate", "signal", "test", "score", "select"}
     assert list(record.scores) == sorted(record.scores, reverse=True)
@@ -625,7 +623,7 @@ def test_the_facts_say_what_each_phase_took_and_what_was_chosen_why() -> None:
     assert state.pool.newest == 0
 
 
-def test_any_schedule_is_heard() -> None:
+def test_random_schedules_are_followed() -> None:
     class EveryOther(Schedule):
         name: ClassVar[str] = "every-other"
         spec: ClassVar[str] = "every-other"

@@ -54,7 +54,7 @@ LITTLE, MUCH, UNCLEAR = (0.004, -0.01, 0.02), (0.006, -0.01, 0.02), (0.004, -0.0
         ([LITTLE, LITTLE, LITTLE], 47, {}, False),
     ],
 )
-def test_it_stops_after_three_rounds_of_little_to_come(
+def test_advice_stops_after_three_rounds_of_small_gains(
     gains: list[tuple[float, float, float]],
     classes: int,
     options: dict[str, Any],
@@ -71,7 +71,7 @@ def test_it_stops_after_three_rounds_of_little_to_come(
     assert found.forecast.f1_gain.high == gains[-1][2]
 
 
-def test_it_never_stops_before_200_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_advice_never_stops_before_200_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     gaining(monkeypatch, dict.fromkeys((179, 189, 199, 200), LITTLE))
     assert not advice([Observation(m) for m in (179, 189, 199)], 2).stop
     assert advice([Observation(m) for m in (179, 189, 200)], 2).stop
@@ -95,14 +95,14 @@ def test_it_never_stops_before_200_labels(monkeypatch: pytest.MonkeyPatch) -> No
         ),
     ],
 )
-def test_an_interval_from_no_gain_to_ten_points_tells_nothing(
+def test_wide_interval_gives_no_advice_to_stop(
     gain: tuple[float, float, float], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gaining(monkeypatch, {230: gain})
     assert advice([Observation(230)], 2).sentence == sentence
 
 
-def test_a_settled_model_may_stop_and_says_what_it_costs() -> None:
+def test_stable_model_may_stop_with_the_expected_gain() -> None:
     found = advice(calm(6), classes=2)
     assert found.stop
     assert found.forecast is not None
@@ -115,7 +115,7 @@ def test_a_settled_model_may_stop_and_says_what_it_costs() -> None:
     ("left", "ahead", "words"),
     [(None, 100, "The next 100 labels are"), (100, 100, "The next 100 labels are"), (37, 37, "The last 37 labels are")],
 )
-def test_where_fewer_texts_are_left_it_looks_ahead_to_those(left: int | None, ahead: int, words: str) -> None:
+def test_forecast_is_limited_to_the_texts_left(left: int | None, ahead: int, words: str) -> None:
     found = advice(calm(6), classes=2, left=left)
     assert found.forecast is not None
     assert found.forecast.labels == 500 + 5 * 32 + ahead
@@ -123,17 +123,17 @@ def test_where_fewer_texts_are_left_it_looks_ahead_to_those(left: int | None, ah
     assert replace(found, sentence=found.sentence.replace("last", "next")) == advice(calm(6), classes=2, ahead=ahead)
 
 
-def test_one_text_is_left() -> None:
+def test_advice_with_one_text_left() -> None:
     assert advice(calm(6), classes=2, left=1).sentence.startswith("The last label is expected to add ")
 
 
-def test_a_model_that_moves_goes_on() -> None:
+def test_advice_continues_while_answers_change() -> None:
     found = advice(calm(6, share=0.1), classes=2)
     assert not found.stop
     assert found.sentence.endswith("keep labelling.")
 
 
-def test_a_model_of_few_labels_goes_on_however_calm() -> None:
+def test_advice_continues_with_few_labels_even_if_stable() -> None:
     # It may know one class only, and agree with itself for that reason.
     found = advice(calm(4, first=60, share=0.0, right=46), classes=2)
     assert not found.stop
@@ -141,13 +141,13 @@ def test_a_model_of_few_labels_goes_on_however_calm() -> None:
     assert advice(calm(6), classes=150).sentence.endswith(("label at least 750 texts.", "keep labelling."))
 
 
-def test_without_validation_disagreement_decides() -> None:
+def test_without_validation_the_advice_uses_disagreement() -> None:
     assert advice(calm(6, right=0, n=0), classes=2).stop
     assert not advice(calm(6, share=0.1, right=0, n=0), classes=2).stop
 
 
 @pytest.mark.parametrize("seen", [[], [Observation(300)]])
-def test_where_nothing_is_known_labelling_goes_on(seen: list[Observation]) -> None:
+def test_without_observations_the_advice_is_to_keep_labelling(seen: list[Observation]) -> None:
     found = advice(seen, classes=2)
     assert not found.stop
     assert found.forecast is None
@@ -155,12 +155,12 @@ def test_where_nothing_is_known_labelling_goes_on(seen: list[Observation]) -> No
 
 
 @pytest.mark.parametrize("bad", [{"ahead": 0}, {"patience": 0}, {"tolerance": 0.0}])
-def test_a_rule_that_cannot_be_met_is_refused(bad: dict[str, float]) -> None:
+def test_impossible_stopping_rule_is_refused(bad: dict[str, float]) -> None:
     with pytest.raises(UserError, match="Advice needs"):
         advice(calm(3), classes=2, **bad)  # type: ignore[arg-type]
 
 
-def test_a_round_that_adds_no_label_keeps_what_the_labels_before_moved() -> None:
+def test_round_without_new_labels_keeps_the_last_disagreement() -> None:
     def told(labels: int, moved: float | None) -> Round:
         return Round(1, "refit", "H", labels, Cost(), 1, None, None, None, {"agreement": moved}, (), ())
 
@@ -171,7 +171,7 @@ def test_a_round_that_adds_no_label_keeps_what_the_labels_before_moved() -> None
     assert not advise([told(100, None), told(100, 0.3)], 2).stop
 
 
-def test_cross_fitted_probes_are_not_believed_since_their_texts_were_chosen() -> None:
+def test_cross_fitted_scores_are_ignored() -> None:
     measured = Metrics(100, 80, 0.8, 0.79, 0.5, 0.1, 0.2, 0.5, 0.1)
     one = Round(1, "retrain", "R", 100, Cost(), 1, None, None, None, {}, (), (), cross=measured)
     assert observations([one]) == [Observation(100)]
@@ -238,5 +238,5 @@ def test_advice_is_shown_as_its_sentence() -> None:
     assert shown == "Advice(stop=True, sentence='All texts are labelled.')"
 
 
-def test_it_reads_the_signal_of_disagreement() -> None:
+def test_advice_reads_the_agreement_signal() -> None:
     assert Agreement.name == DISAGREEMENT_SIGNAL

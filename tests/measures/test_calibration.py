@@ -24,18 +24,18 @@ def some(seed: int, n: int = 80, classes: int = 4, sharpness: float = 3.0) -> tu
     return (sharpness * logits).astype(np.float32), labels
 
 
-def test_softmax_is_that_of_torch() -> None:
+def test_softmax_equals_torch() -> None:
     logits, _ = some(1)
     expected = torch.tensor(logits, dtype=torch.float64)
     np.testing.assert_allclose(calibration.softmax(logits), expected.softmax(1).numpy(), rtol=1e-6)
     np.testing.assert_allclose(calibration.log_softmax(logits, 2.5), (expected / 2.5).log_softmax(1).numpy(), rtol=1e-5)
 
 
-def test_softmax_bears_huge_logits() -> None:
+def test_softmax_of_huge_logits_is_finite() -> None:
     assert calibration.softmax(np.array([[1e30, 0.0], [-1e30, 0.0]])).tolist() == [[1.0, 0.0], [0.0, 1.0]]
 
 
-def test_nll_is_that_of_torch_and_sklearn() -> None:
+def test_nll_equals_torch_and_sklearn() -> None:
     logits, labels = some(2)
     ours = calibration.nll(logits, labels)
     theirs = torch.nn.functional.cross_entropy(torch.tensor(logits, dtype=torch.float64), torch.tensor(labels))
@@ -72,7 +72,7 @@ def test_temperature_is_bounded_where_there_is_no_best(
     assert calibration.temperature(np.array(logits), np.array(labels)) == pytest.approx(expected, rel=1e-3)
 
 
-def test_temperature_of_what_is_right_beyond_doubt_stays_in_bounds() -> None:
+def test_temperature_of_certain_correct_answers_stays_in_bounds() -> None:
     # From some temperature down the loss is exactly 0, and all are as good.
     fitted = calibration.temperature(np.array([[0.0, 90.0], [90.0, 0.0]]), np.array([1, 0]))
     assert 0.05 <= fitted <= 20.0
@@ -90,7 +90,7 @@ def brute_ece(probabilities: Floats, labels: Ints, bins: int) -> float:
 
 
 @pytest.mark.parametrize("bins", [1, 10, 15])
-def test_ece_is_that_of_its_definition(bins: int) -> None:
+def test_ece_equals_its_definition(bins: int) -> None:
     logits, labels = some(5, n=300)
     probabilities = calibration.softmax(logits)
     assert calibration.ece(probabilities, labels, bins) == pytest.approx(brute_ece(probabilities, labels, bins))
@@ -101,7 +101,7 @@ def test_a_bin_is_closed_above() -> None:
     assert calibration.reliability(probabilities, np.array([0, 0, 0]), bins=4).count.tolist() == [0, 1, 1, 1]
 
 
-def test_brier_is_that_of_sklearn() -> None:
+def test_brier_score_equals_sklearn() -> None:
     logits, labels = some(6)
     probabilities = calibration.softmax(logits)
     onehot = np.eye(4)[labels]
@@ -119,7 +119,9 @@ def test_brier_is_that_of_sklearn() -> None:
     sharpness=st.floats(0.01, 50),
     heat=st.floats(0.05, 20),
 )
-def test_what_always_holds(seed: int, n: int, classes: int, sharpness: float, heat: float) -> None:
+def test_measures_are_bounded_and_scaling_keeps_the_answer(
+    seed: int, n: int, classes: int, sharpness: float, heat: float
+) -> None:
     logits, labels = some(seed, n, classes, sharpness)
     probabilities = calibration.softmax(logits, heat)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
@@ -134,7 +136,7 @@ def test_what_always_holds(seed: int, n: int, classes: int, sharpness: float, he
 
 
 @pytest.mark.parametrize("measure", [calibration.nll, calibration.temperature, calibration.ece, calibration.brier])
-def test_bad_examples_are_refused(measure: Callable[[Floats, Ints], float]) -> None:
+def test_invalid_labels_are_refused(measure: Callable[[Floats, Ints], float]) -> None:
     with pytest.raises(UserError, match="no labelled examples"):
         measure(np.empty((0, 2)), np.empty(0, dtype=np.int64))
     with pytest.raises(UserError, match="its own row"):
@@ -144,7 +146,7 @@ def test_bad_examples_are_refused(measure: Callable[[Floats, Ints], float]) -> N
             measure(np.zeros((2, 2)), np.array([0, unknown]))
 
 
-def test_what_is_no_number_is_refused() -> None:
+def test_non_finite_logits_are_refused() -> None:
     with pytest.raises(UserError, match="not finite"):
         calibration.temperature(np.array([[0.0, np.nan]]), np.array([0]))
     with pytest.raises(UserError, match="positive number, not 0"):
@@ -174,7 +176,7 @@ def test_many_labels_decide_the_shrunk_temperature_and_none_leave_it_where_it_wa
 
 
 @given(st.integers(1, 60), st.integers(0, 9))
-def test_it_lies_between_what_the_labels_say_and_what_was_known_before(n: int, seed: int) -> None:
+def test_shrunk_temperature_lies_between_prior_and_likelihood(n: int, seed: int) -> None:
     logits, labels = sure_and_wrong(n, seed)
     fitted = math.log(calibration.temperature(logits, labels))
     shrunk = math.log(calibration.shrunk_temperature(logits, labels))
@@ -183,13 +185,13 @@ def test_it_lies_between_what_the_labels_say_and_what_was_known_before(n: int, s
     assert min(low, 0.0) - 1e-3 <= shrunk <= max(high, 0.0) + 1e-3 or fitted == 0.0
 
 
-def test_the_last_round_s_temperature_pulls() -> None:
+def test_shrunk_temperature_moves_towards_the_last_one() -> None:
     logits, labels = sure_and_wrong(20)
     cold, none, hot = (calibration.shrunk_temperature(logits, labels, last) for last in (0.5, None, 6.0))
     assert cold < none < hot
 
 
-def test_with_few_labels_it_is_better_on_others_than_the_likeliest_one() -> None:
+def test_shrunk_temperature_generalises_better_with_few_labels() -> None:
     truth = sure_and_wrong(5000, seed=99)
     losses = np.array(
         [

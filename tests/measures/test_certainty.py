@@ -18,14 +18,14 @@ def measured(*support: int, f1: float = 0.8) -> Metrics:
 
 
 @given(st.integers(1, 5000), st.data())
-def test_the_interval_of_accuracy_is_that_of_statsmodels(n: int, data: st.DataObject) -> None:
+def test_accuracy_interval_equals_statsmodels(n: int, data: st.DataObject) -> None:
     right = data.draw(st.integers(0, n))
     low, high = wilson(right, n)
     assert (low, high) == pytest.approx(proportion_confint(right, n, method="wilson"), abs=1e-12)
     assert 0 <= low <= right / n <= high <= 1
 
 
-def test_without_answers_any_share_is_possible() -> None:
+def test_accuracy_interval_without_answers_is_0_to_1() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
 
 
@@ -65,7 +65,7 @@ def test_a_rare_class_widens_the_interval() -> None:
     assert skewed.high - skewed.low > 1.5 * (even.high - even.low)
 
 
-def test_words_say_over_how_many_classes() -> None:
+def test_text_names_the_number_of_classes() -> None:
     assert f1_in_words(measured(15, 10, 0)).endswith("over 2 of 3 classes")
     assert "over" not in f1_in_words(measured(15, 10))
 
@@ -87,7 +87,7 @@ def test_figures_for_programs_have_no_counts_per_class_and_null_what_is_not_know
     ("shares", "n"),
     [((0.5, 0.5), 20), ((0.25,) * 4, 40), ((0.8, 0.15, 0.05), 50), ((0.9, 0.08, 0.02), 100), ((1 / 64,) * 64, 130)],
 )
-def test_the_interval_covers_the_truth(shares: tuple[float, ...], n: int) -> None:
+def test_accuracy_interval_covers_the_truth(shares: tuple[float, ...], n: int) -> None:
     rng, classes = np.random.default_rng(0), len(shares)
 
     def answers(size: int) -> tuple[np.ndarray, np.ndarray]:

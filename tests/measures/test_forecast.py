@@ -63,7 +63,9 @@ def falling(pace: float = 0.5, floor: float = 0.0, right: int = 40, n: int = 50)
 
 @settings(max_examples=100, deadline=None)
 @given(rounds(), st.integers(2, 150), st.integers(0, 3000), st.integers(1, 3000), st.none() | SHARES)
-def test_what_always_holds(seen: list[Observation], classes: int, ahead: int, further: int, skew: float | None) -> None:
+def test_forecast_intervals_are_ordered_and_bounded(
+    seen: list[Observation], classes: int, ahead: int, further: int, skew: float | None
+) -> None:
     now = seen[-1].labels
     if skew is not None:
         seen = with_support(seen, classes, skew)
@@ -93,7 +95,7 @@ def test_what_always_holds(seen: list[Observation], classes: int, ahead: int, fu
 
 
 @pytest.mark.parametrize(("right", "n"), [(40, 50), (25, 25), (0, 25), (431, 500)])
-def test_the_accuracy_of_now_is_the_posterior_of_its_counts(right: int, n: int) -> None:
+def test_current_accuracy_is_the_posterior_of_the_counts(right: int, n: int) -> None:
     now = told([Observation(100, right, n)], 100).accuracy
     posterior = stats.beta(right + 1, n - right + 1)
     assert now is not None
@@ -101,7 +103,7 @@ def test_the_accuracy_of_now_is_the_posterior_of_its_counts(right: int, n: int) 
     assert now.expected == pytest.approx(posterior.mean(), abs=1e-3)
 
 
-def test_the_gain_is_that_of_a_simulation() -> None:
+def test_gain_equals_a_simulation() -> None:
     seen = [replace(o, right=0, n=0, f1=None) for o in falling(pace=0.6, floor=0.01)]
     found, now = told(seen, 900, classes=4).accuracy_gain, seen[-1].labels
     pace, floor, spread = module._pace(seen)
@@ -138,7 +140,7 @@ def test_disagreement_that_does_not_fall_is_taken_for_chance() -> None:
 
 
 @pytest.mark.parametrize(("first", "last"), [(30, 45), (40, 40), (45, 30)])
-def test_what_validation_showed_of_the_share_is_bayes(first: int, last: int) -> None:
+def test_validation_updates_the_share_by_bayes_rule(first: int, last: int) -> None:
     before, now = Observation(100, first, 50), Observation(300, last, 50)
     points = module._points()[0]
     draws = 0.33 * np.exp(0.6 * stats.norm.ppf(points))
@@ -152,7 +154,7 @@ def test_what_validation_showed_of_the_share_is_bayes(first: int, last: int) -> 
     assert found.mean() == pytest.approx((grid * weights).sum() / weights.sum(), rel=0.01)
 
 
-def test_what_moves_the_forecast() -> None:
+def test_forecast_responds_to_labels_and_disagreement() -> None:
     ahead = 600
     usual = told(falling(), ahead)
     assert told(falling(pace=1.0), ahead).accuracy_gain.expected > 1.5 * usual.accuracy_gain.expected
@@ -174,7 +176,7 @@ def test_validation_without_a_mistake_stays_modest() -> None:
     assert found.accuracy_gain.expected < 0.02
 
 
-def test_one_round_says_little_and_nothing_without_validation() -> None:
+def test_one_round_gives_a_wide_forecast_and_none_without_validation() -> None:
     alone = told([Observation(100, 40, 50, 0.8)], 200)
     assert alone.accuracy_gain.high - alone.accuracy_gain.low > 0.05
     assert forecast([Observation(100)], 200, 2) is None
@@ -200,7 +202,7 @@ def test_a_level_measured_before_the_last_round_is_carried_on() -> None:
     assert now.accuracy.expected == pytest.approx(then.accuracy.expected, abs=5e-3)
 
 
-def test_macro_f1_of_a_few_texts_per_class_is_not_believed() -> None:
+def test_macro_f1_of_few_texts_per_class_is_ignored() -> None:
     one, other = ([replace(o, f1=f1) for o in falling()] for f1 in (0.2, 0.9))
     assert told(one, 600, classes=20) == told(other, 600, classes=20)
 
@@ -221,7 +223,7 @@ def test_where_validation_lacks_classes_the_forecast_allows_for_a_large_gain() -
 
 
 @pytest.mark.parametrize("rare", [1, 2, 3])
-def test_more_validation_texts_of_the_same_kind_narrow_what_is_told_of_f1(rare: int) -> None:
+def test_more_validation_texts_narrow_the_f1_interval(rare: int) -> None:
     widths = []
     for times in (1, 2, 5, 20):
         support = (times * (10 - rare), times * rare)
@@ -296,7 +298,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(n: int) -> None:
         ({"labels": 5, "disagreement": math.nan}, "disagreement must lie between 0 and 1, not nan"),
     ],
 )
-def test_what_cannot_be_observed_is_refused(bad: dict[str, Any], sentence: str) -> None:
+def test_invalid_observations_are_refused(bad: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         Observation(**bad)
 
@@ -311,7 +313,7 @@ def test_what_cannot_be_observed_is_refused(bad: dict[str, Any], sentence: str) 
         ([Observation(50, 1, 2)], 60, 2, 1.0, "between 0 and 1, not 1.0"),
     ],
 )
-def test_what_cannot_be_foretold_is_refused(
+def test_invalid_forecast_requests_are_refused(
     seen: list[Observation], labels: int, classes: int, level: float, sentence: str
 ) -> None:
     with pytest.raises(UserError, match=sentence):

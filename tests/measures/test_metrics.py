@@ -12,7 +12,7 @@ from hybridal.measures import calibration, metrics
 
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 60), classes=st.integers(2, 6), seen=st.integers(1, 6))
-def test_accuracy_and_f1_are_those_of_sklearn(seed: int, n: int, classes: int, seen: int) -> None:
+def test_accuracy_and_f1_equal_sklearn(seed: int, n: int, classes: int, seen: int) -> None:
     rng = np.random.default_rng(seed)
     labels, predictions = rng.integers(min(seen, classes), size=n), rng.integers(classes, size=n)
     theirs = f1_score(labels, predictions, average="macro", labels=np.unique(labels))
@@ -26,7 +26,7 @@ def test_a_class_without_a_labelled_text_is_left_out_of_macro_f1() -> None:
     assert metrics.macro_f1(labels, predictions, 64) == pytest.approx((0.8 + 1) / 2)
 
 
-def test_measure_gathers_all() -> None:
+def test_measure_returns_all_metrics() -> None:
     rng = np.random.default_rng(1)
     logits, labels = rng.normal(size=(50, 3)).astype(np.float32), rng.integers(3, size=50)
     found = metrics.measure(logits, labels, temperature=2.0)
@@ -45,7 +45,7 @@ def test_at_temperature_one_nothing_is_scaled() -> None:
     assert (found.nll, found.ece) == (found.nll_scaled, found.ece_scaled)
 
 
-def test_nothing_to_measure_on_is_refused() -> None:
+def test_empty_split_is_refused() -> None:
     none = np.empty(0, dtype=np.int64)
     for measure in (
         lambda: metrics.accuracy(none, none),

@@ -41,7 +41,7 @@ def test_differences_that_chance_explains_are_no_skew() -> None:
     assert log_error_ratio([30, 5, 5, 5, 3, 2])[0] > 0.2
 
 
-def test_more_texts_tell_more() -> None:
+def test_more_texts_strengthen_the_skew() -> None:
     spreads = [log_error_ratio((9 * n, n))[1] for n in (1, 2, 3, 5, 50)]
     assert spreads == sorted(spreads, reverse=True)
     assert spreads[0] > 2 * spreads[-1]
@@ -54,6 +54,6 @@ def test_a_class_without_texts_may_be_rarer_than_any() -> None:
 
 
 @pytest.mark.parametrize("support", [(), (5,), (0, 0), (3, -1)])
-def test_counts_that_cannot_be_are_refused(support: tuple[int, ...]) -> None:
+def test_invalid_counts_are_refused(support: tuple[int, ...]) -> None:
     with pytest.raises(UserError, match="two classes or more"):
         log_error_ratio(support)

@@ -59,7 +59,7 @@ def test_the_detector_is_definition_1_and_the_counter_of_algorithm_1(
 
 @settings(deadline=None)
 @given(sequences(), PATIENCE)
-def test_what_comes_later_changes_no_decision(case: tuple[list[float | None], float], k: int) -> None:
+def test_later_rounds_do_not_change_decisions(case: tuple[list[float | None], float], k: int) -> None:
     changes, epsilon = case
     detector = Stabilisation(epsilon, k)
     found = detector.t_star(changes)

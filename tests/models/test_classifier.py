@@ -33,14 +33,14 @@ RULES = protocol("paper", {"learning_rate": 1e-3, "max_epochs": 1, "stop_after":
 # --- θ₀ ------------------------------------------------------------------------------------------------------------
 
 
-def test_pretrained_is_where_it_stands_at_first(classifier: Classifier) -> None:
+def test_pretrained_weights_are_the_initial_weights(classifier: Classifier) -> None:
     assert same(classifier.pretrained, classifier.weights())
 
 
 @pytest.mark.parametrize(
     ("name", "pooling"), [("bert", "mean"), ("bert", "first"), ("mpnet", "mean"), ("roberta", "first")]
 )
-def test_what_a_backbone_said_of_its_own_head_and_digits_is_not_said_of_ours(
+def test_exported_configuration_describes_our_head_and_precision(
     name: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
 ) -> None:
     backbone = random_backbone(name, tiny.folder, tmp_path / "encoder")
@@ -84,7 +84,7 @@ def test_a_backbone_file_that_is_written_over_changes_nothing(tiny: Backbone, ta
     assert same(classifier.weights(), before)
 
 
-def test_loading_copies_too(classifier: Classifier) -> None:
+def test_loaded_weights_are_copies(classifier: Classifier) -> None:
     given = {name: value + 1.0 for name, value in classifier.weights().items()}
     classifier.load(given)
     assert same(classifier.weights(), given)
@@ -199,7 +199,7 @@ def test_the_longest_text_that_is_allowed_can_be_read(backbone: Backbone, task: 
 
 
 @pytest.mark.parametrize("pooling", ["first", "mean"])
-def test_a_head_says_of_what_it_heard_what_the_model_says(tiny: Backbone, task: Task, pooling: str) -> None:
+def test_head_on_embeddings_equals_the_models_logits(tiny: Backbone, task: Task, pooling: str) -> None:
     classifier = classifier_of(tiny, task, pooling=pooling)
     examples = examples_of(tiny, task.train, np.arange(5))
     predicted = predict(classifier, examples.source, examples.rows, features=True)

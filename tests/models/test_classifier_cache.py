@@ -33,7 +33,7 @@ def trained(classifier: Classifier, backbone: Backbone, task: Task) -> Classifie
 
 
 @pytest.mark.parametrize(("pooling", "top"), [("mean", None), ("first", None), ("first", 1)])
-def test_one_that_has_served_is_as_good_as_new(tiny: Backbone, task: Task, pooling: str, top: int | None) -> None:
+def test_reused_classifier_equals_a_new_one(tiny: Backbone, task: Task, pooling: str, top: int | None) -> None:
     kept, new = ClassifierCache(), Classifier(tiny, task.classes, 2, CPU, top, pooling)
     with kept.activate():
         used = trained(asked(tiny, task, 1, pooling, top), tiny, task)
@@ -46,7 +46,7 @@ def test_one_that_has_served_is_as_good_as_new(tiny: Backbone, task: Task, pooli
     assert same_weights(trained(again, tiny, task).weights(), trained(new, tiny, task).weights())
 
 
-def test_another_make_is_another_classifier(tiny: Backbone, task: Task) -> None:
+def test_another_configuration_gets_another_classifier(tiny: Backbone, task: Task) -> None:
     kept, found = ClassifierCache(), list[Classifier]()
     for pooling in ("mean", "first", "first", "mean"):
         with kept.activate():
@@ -56,7 +56,7 @@ def test_another_make_is_another_classifier(tiny: Backbone, task: Task) -> None:
     assert last is not first  # only the last one is kept
 
 
-def test_one_that_is_in_use_is_not_lent_again(tiny: Backbone, task: Task) -> None:
+def test_borrowed_classifier_is_not_lent_twice(tiny: Backbone, task: Task) -> None:
     kept = ClassifierCache()
     with kept.activate():
         mine = asked(tiny, task, 1)
@@ -67,7 +67,7 @@ def test_one_that_is_in_use_is_not_lent_again(tiny: Backbone, task: Task) -> Non
         assert same_weights(mine.weights(), before)
 
 
-def test_one_that_another_seed_would_draw_otherwise_is_not_kept(tiny: Backbone, task: Task, tmp_path: Path) -> None:
+def test_classifier_with_seeded_body_weights_is_not_reused(tiny: Backbone, task: Task, tmp_path: Path) -> None:
     folder = shutil.copytree(tiny.folder, tmp_path / "torn")
     weights = load_file(folder / "model.safetensors")
     del weights["embeddings.LayerNorm.weight"]
@@ -92,7 +92,7 @@ def test_a_missing_pooler_is_drawn_for_each_seed(tiny: Backbone, task: Task, tmp
         assert same_weights(found.weights(), Classifier(bare, task.classes, seed, CPU, pooling="first").weights())
 
 
-def test_what_was_left_in_the_middle_is_not_used_again(tiny: Backbone, task: Task) -> None:
+def test_classifier_of_a_failed_cell_is_not_reused(tiny: Backbone, task: Task) -> None:
     kept, found = ClassifierCache(), list[Classifier]()
 
     def stop() -> None:
@@ -106,7 +106,7 @@ def test_what_was_left_in_the_middle_is_not_used_again(tiny: Backbone, task: Tas
         assert asked(tiny, task) is not found[0]
 
 
-def test_outside_and_in_other_threads_everybody_has_their_own(tiny: Backbone, task: Task) -> None:
+def test_cache_applies_only_inside_its_block_and_thread(tiny: Backbone, task: Task) -> None:
     kept, found = ClassifierCache(), list[Classifier]()
     with kept.activate():
         found.append(asked(tiny, task))

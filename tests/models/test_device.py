@@ -31,7 +31,7 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_gpu")
-def test_without_a_gpu() -> None:
+def test_auto_device_without_a_gpu_is_cpu() -> None:
     assert choose_device() == choose_device("cpu") == Device("cpu", "fp32")
     assert choose_device().description == "cpu"
     assert isinstance(choose_device().autocast(), nullcontext)
@@ -57,7 +57,7 @@ def test_mixed_precision_only_where_it_is_fast(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("wanted", ["gpu", "xpu", "meta", "cuda:x", ""])
-def test_what_is_no_device(wanted: str) -> None:
+def test_unknown_device_is_refused(wanted: str) -> None:
     with pytest.raises(
         UserError, match=f"`device` '{wanted}' is not a device to train on; use cpu, cuda, cuda:N or mps"
     ):
@@ -101,7 +101,7 @@ def switches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("switches")
 class TestDeterministic:
-    def test_orderly_kernels_are_asked_for(self) -> None:
+    def test_deterministic_kernels_are_requested(self) -> None:
         make_deterministic()
         assert torch.are_deterministic_algorithms_enabled()
         assert torch.is_deterministic_algorithms_warn_only_enabled()

@@ -42,7 +42,7 @@ def test_a_decoder_is_refused(kind: str, pooling: Any, why: str, tiny: Backbone,
         TransformerModel(task, backbone, Rules(max_length=8, pooling=pooling), 7, CPU)
 
 
-def test_a_decoder_that_can_be_read_by_its_mean_is_taken(tiny: Backbone, task: Task, tmp_path: Path) -> None:
+def test_decoder_with_mean_pooling_is_accepted(tiny: Backbone, task: Task, tmp_path: Path) -> None:
     backbone = decoder("gpt2", tiny, tmp_path)
     assert TransformerModel(task, backbone, Rules(max_length=8, pooling="mean"), 7, CPU).classifier.pooling == "mean"
 

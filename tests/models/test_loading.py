@@ -105,7 +105,7 @@ def test_weights_that_were_cut_off_are_refused(kept: int, tiny: Backbone, task: 
         classifier_of(Backbone("half", folder), task)
 
 
-def test_what_is_no_encoder_is_refused(tiny: Backbone, task: Task, tmp_path: Path) -> None:
+def test_folder_without_an_encoder_is_refused(tiny: Backbone, task: Task, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     with pytest.raises(UserError, match="Backbone 'mine' cannot be loaded as a text classifier: "):
         classifier_of(Backbone("mine", tmp_path), task)
@@ -133,7 +133,7 @@ def test_an_encoder_of_another_size_than_its_configuration_is_refused(
         classifier_of(Backbone("other", folder), task, pooling=pooling)
 
 
-def test_a_lent_generator_draws_what_torch_draws() -> None:
+def test_seeded_generator_draws_what_torch_draws() -> None:
     with torch.random.fork_rng():
         torch.manual_seed(3)
         wanted = torch.rand(5)
@@ -141,7 +141,7 @@ def test_a_lent_generator_draws_what_torch_draws() -> None:
         assert torch.equal(torch.rand(5), wanted)
 
 
-def test_a_lent_generator_is_put_back_after_an_error_too() -> None:
+def test_global_generator_is_restored_after_an_error() -> None:
     before = torch.get_rng_state()
 
     def fail() -> None:

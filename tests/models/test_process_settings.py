@@ -41,14 +41,14 @@ def new_pages(**environment: str) -> tuple[int, int]:
 
 
 @glibc
-def test_what_one_batch_frees_is_there_for_the_next_until_it_is_given_back() -> None:
+def test_malloc_keeps_freed_memory_until_it_is_returned() -> None:
     kept, returned = new_pages()
     assert kept < PAGES / 10
     assert returned > PAGES / 2
 
 
 @glibc
-def test_settings_of_others_are_left_alone() -> None:
+def test_settings_of_the_user_are_kept() -> None:
     kept, _ = new_pages(MALLOC_MMAP_THRESHOLD_="65536")
     assert kept > PAGES / 2
 
@@ -65,7 +65,7 @@ def test_another_malloc_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_the_log_and_the_bars_of_transformers_come_back(enabled: bool) -> None:
+def test_logging_and_progress_bars_of_transformers_are_restored(enabled: bool) -> None:
     from transformers.utils import logging
 
     before = logging.is_progress_bar_enabled()

@@ -84,9 +84,7 @@ def test_batches_of_like_length_hold_each_row_once_longest_first(lengths: list[i
 
 @settings(deadline=None, max_examples=40)
 @given(texts=TEXTS, chunk=st.integers(1, 4))
-def test_the_disk_gives_back_what_the_encoder_made(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str], chunk: int
-) -> None:
+def test_tokens_survive_the_disk(tmp_path_factory: pytest.TempPathFactory, texts: list[str], chunk: int) -> None:
     folder, encoder = tmp_path_factory.mktemp("cache"), Letters(4)
     heard: list[tuple[int, int]] = []
     with pytest.MonkeyPatch.context() as patch:
@@ -109,7 +107,7 @@ def test_texts_are_encoded_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("texts", [[], ["", ""]])
-def test_no_tokens_at_all(tmp_path: Path, texts: list[str]) -> None:
+def test_texts_without_tokens(tmp_path: Path, texts: list[str]) -> None:
     for _ in range(2):
         assert rows_of(tokenise(texts, Letters(), tmp_path)) == [[] for _ in texts]
 
@@ -142,7 +140,7 @@ def test_other_texts_or_another_length_are_kept_apart(tmp_path: Path, texts: lis
     assert len(os.listdir(tmp_path)) == 2
 
 
-def test_two_that_tokenise_at_once_share_one_result(tmp_path: Path) -> None:
+def test_concurrent_tokenisations_share_one_result(tmp_path: Path) -> None:
     texts = ["ab", "c"]
     early = Letters()
     late = Letters(meanwhile=lambda: tokenise(texts, early, tmp_path))
@@ -163,7 +161,7 @@ def test_an_encoder_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["flat.i32", "offsets.npy"])
 @pytest.mark.parametrize("left", [None, 0, 0.5])
-def test_what_is_left_of_damaged_tokens_is_made_anew(tmp_path: Path, name: str, left: float | None) -> None:
+def test_damaged_token_files_are_rebuilt(tmp_path: Path, name: str, left: float | None) -> None:
     tokenise(HOSTILE, Letters(), tmp_path)
     (file,) = tmp_path.glob(f"*/{name}")
     if left is None:

@@ -50,7 +50,7 @@ def test_each_split_has_its_own_tokens(task: Task, model: TransformerModel) -> N
             assert ids[0].tolist() == model.encoder.encode([split.texts[row]])[0]
 
 
-def test_it_plays_the_role(model: TransformerModel) -> None:
+def test_transformer_model_implements_the_model_protocol(model: TransformerModel) -> None:
     role: Model = model
     fit = role.fit(Plan(role.pretrained, POOL.order), POOL, 1)
     candidates: Candidates = role.candidates(ROWS, POOL, 1, 1.0)
@@ -90,7 +90,7 @@ class Listener(Observer):
         self.texts.append((what, done, of))
 
 
-def test_what_takes_time_says_how_far_it_is(
+def test_slow_steps_report_progress(
     task: Task, tiny: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tokens, "CHUNK", 50)
@@ -110,7 +110,7 @@ def test_what_takes_time_says_how_far_it_is(
     assert listener.texts[-1] == ("scoring", 70, 70)
 
 
-def test_it_learns_the_labels_of_the_pool_not_of_the_task(task: Task, tiny: Backbone) -> None:
+def test_labels_are_taken_from_the_pool_not_the_task(task: Task, tiny: Backbone) -> None:
     one, other = (model_of(each, tiny) for each in (task, unlabelled(task, "train")))
     weights = [each.fit(Plan(each.pretrained, POOL.order), POOL, 1).weights for each in (one, other)]
     assert same_weights(*weights)
@@ -139,7 +139,7 @@ def test_validation_labels_may_come_later(task: Task, tiny: Backbone, passes: li
     assert set(passes) == {2}
 
 
-def test_the_test_split(task: Task, tiny: Backbone, model: TransformerModel) -> None:
+def test_test_split_is_measured(task: Task, tiny: Backbone, model: TransformerModel) -> None:
     tested = model.test()
     assert tested is not None
     assert np.array_equal(tested[1], task.test.labels)
@@ -179,7 +179,7 @@ def test_labels_are_cross_fitted_by_probes_that_have_not_seen_them(task: Task, t
 NAMED = replace(RULES, head="probe", pooling="mean", use_class_descriptions=True)
 
 
-def test_names_of_classes_are_examples_beside_the_labels(task: Task, tiny: Backbone) -> None:
+def test_class_names_are_additional_examples(task: Task, tiny: Backbone) -> None:
     model, plain = (
         TransformerModel(task, tiny, replace(NAMED, use_class_descriptions=on), 1, CPU) for on in (True, False)
     )
@@ -200,7 +200,7 @@ def test_names_of_classes_are_examples_beside_the_labels(task: Task, tiny: Backb
     np.testing.assert_allclose(model.classifier.head().weight, head.weight, atol=1e-3)
 
 
-def test_what_is_written_down_of_classes_are_examples_of_them(task: Task, tiny: Backbone) -> None:
+def test_class_descriptions_are_additional_examples(task: Task, tiny: Backbone) -> None:
     first, second = task.classes
     described = task.with_descriptions({second: ["goals and teams", "a match"], first: "meals"})
     model = TransformerModel(described, tiny, NAMED, 1, CPU)
@@ -217,7 +217,7 @@ def test_what_is_written_down_of_classes_are_examples_of_them(task: Task, tiny: 
     np.testing.assert_allclose(found[1], model.embed([texts[at] for at in (1, 3, 4)]).mean(axis=0), atol=1e-5)
 
 
-def test_texts_that_may_be_measured_on_are_not_learnt_as_examples(task: Task, tiny: Backbone) -> None:
+def test_class_descriptions_equal_to_validation_texts_are_no_examples(task: Task, tiny: Backbone) -> None:
     first, second = task.classes
     pasted = [f" {task.validation.texts[0]} ", task.test.texts[0], task.train.texts[0], "a match"]
     described = task.with_descriptions({second: pasted})
@@ -232,9 +232,7 @@ def test_texts_that_may_be_measured_on_are_not_learnt_as_examples(task: Task, ti
     ]
 
 
-def test_what_another_model_of_the_same_encoder_has_read_is_not_read_again(
-    task: Task, tiny: Backbone, passes: list[int]
-) -> None:
+def test_models_of_the_same_encoder_share_features(task: Task, tiny: Backbone, passes: list[int]) -> None:
     first, second = task.classes
     other = TransformerModel(task.with_descriptions({second: "a match"}), tiny, NAMED, 1, CPU)
     kept = other.features.of(np.array([3, 5, *other.named]))
@@ -251,7 +249,7 @@ def test_what_another_model_of_the_same_encoder_has_read_is_not_read_again(
     assert sum(passes) == 2
 
 
-def test_numbers_that_are_described_say_something(task: Task, tiny: Backbone) -> None:
+def test_numeric_classes_with_descriptions_have_examples(task: Task, tiny: Backbone) -> None:
     numbered = replace(task, classes=("0", "1")).with_descriptions({"1": "a match"})
     model = TransformerModel(numbered, tiny, NAMED, 1, CPU)
     assert model.description_features is not None
@@ -261,7 +259,7 @@ def test_numbers_that_are_described_say_something(task: Task, tiny: Backbone) ->
     assert plain.description_features is None
 
 
-def test_nothing_is_trained_where_nothing_is_planned_names_or_not(task: Task, tiny: Backbone) -> None:
+def test_empty_plan_trains_nothing_with_or_without_names(task: Task, tiny: Backbone) -> None:
     model = TransformerModel(task, tiny, NAMED, 1, CPU)
     assert model.fit(Plan(model.start(POOL), POOL.order[:0]), POOL, 1).cost.steps == 0
 
@@ -337,7 +335,7 @@ def test_the_fast_path_asks_for_the_same_texts_as_the_plain_one(task: Task, tiny
     assert acquired[0] == acquired[1]
 
 
-def test_a_probe_answers_as_its_weights_do_and_encodes_no_text_twice(
+def test_probe_predicts_as_its_weights_and_encodes_each_text_once(
     task: Task, tiny: Backbone, passes: list[int]
 ) -> None:
     rules = replace(RULES, head="probe", probe_until=10)
@@ -356,7 +354,7 @@ def test_a_probe_answers_as_its_weights_do_and_encodes_no_text_twice(
     assert passes == [len(ROWS)]
 
 
-def test_other_weights_than_the_probes_are_asked_themselves(task: Task, tiny: Backbone) -> None:
+def test_trained_weights_are_queried_directly(task: Task, tiny: Backbone) -> None:
     model = TransformerModel(task, tiny, replace(RULES, head="probe", probe_until=10), 1, CPU)
     model.load(model.pretrained)
     asked = model.ask(ROWS, POOL)

@@ -38,7 +38,7 @@ def test_signals_see_the_model_as_it_is(task: Task, model: TransformerModel) -> 
     assert np.array_equal(outputs.hidden, direct.hidden)
 
 
-def test_without_validation_what_needs_it_says_so(task: Task, tiny: Backbone) -> None:
+def test_missing_validation_is_reported_by_what_needs_it(task: Task, tiny: Backbone) -> None:
     model = model_of(unlabelled(task, "validation"), tiny)
     look = model.look(None, POOL)
     with pytest.raises(UserError, match="looks at validation texts, and the task has none with labels; use alpha"):
@@ -64,7 +64,7 @@ def test_candidates_are_scored_by_the_scaled_logits(task: Task, model: Transform
     assert np.array_equal(candidates.labelled_embeddings(), labelled.embedding)
 
 
-def test_nothing_is_computed_before_it_is_asked_for_nor_twice(model: TransformerModel, passes: list[int]) -> None:
+def test_views_are_lazy_and_cached(model: TransformerModel, passes: list[int]) -> None:
     candidates = model.candidates(ROWS, POOL, 1, 1.0)
     assert passes == []
     assert candidates.seconds == 0.0

@@ -59,7 +59,7 @@ def test_every_colour_is_seen_on_both_pages(token: str) -> None:
     assert contrast(STYLES[token].dark, dark) >= 3
 
 
-def test_every_installed_signal_and_update_has_a_look_of_its_own() -> None:
+def test_every_signal_and_update_has_its_own_style() -> None:
     tokens = [style_of(f"hybrid:{name}").token for name in SIGNALS.names()]
     tokens += [style_of(name).token for name in UPDATES.names()]
     tokens += [style_of(name).token for name in SCHEDULES.names() if name not in ("constant", "hybrid")]
@@ -75,7 +75,7 @@ def test_no_two_kinds_share_a_colour() -> None:
 
 @pytest.mark.parametrize("eyes", EYES)
 @pytest.mark.parametrize("side", ["light", "dark"])
-def test_what_is_compared_most_often_stays_apart_for_all_eyes(eyes: str, side: str) -> None:
+def test_main_schedules_are_distinguishable_with_colour_blindness(eyes: str, side: str) -> None:
     shown = [STYLES[name] for name in ("auto", "retrain", "finetune", "fixed", "hybrid-accuracy", "hybrid-alpha")]
     for one, other in itertools.combinations(shown, 2):
         apart = np.linalg.norm(lab(getattr(one, side), eyes) - lab(getattr(other, side), eyes))
@@ -108,7 +108,7 @@ def test_names_and_markers_of_one_figure_are_all_different() -> None:
     assert len(pairs) == len(specs)
 
 
-def test_letters_are_those_of_the_words() -> None:
+def test_letters_are_those_of_the_update_sequences() -> None:
     for name in UPDATES.names():
         assert UPDATES.make(name).letter.startswith(letter(name))
     for spec in ("replay:equal", "replay:equal:balanced"):

@@ -54,7 +54,7 @@ def test_figures_of_several_threads_do_not_disturb_each_other() -> None:
         assert list(pool.map(draw, (f"{number}" for number in range(4)))) == alone
 
 
-def test_evidence_is_light_to_import_and_pyplot_is_never_loaded() -> None:
+def test_reports_are_light_to_import_and_never_load_pyplot() -> None:
     code = (
         "import sys, hybridal.reports, hybridal.reports.run_report as r\n"
         "assert not {'matplotlib', 'jinja2', 'torch'} & set(sys.modules), 'heavy'\n"
@@ -113,7 +113,7 @@ def test_text_stays_text_and_is_escaped() -> None:
     assert ElementTree.fromstring(svg).get("aria-label") == '"quoted" <b>'
 
 
-def test_nothing_reaches_out_of_the_figure() -> None:
+def test_svg_has_no_external_references() -> None:
     svg = to_svg(drawing())
     assert "<style" not in svg
     assert "<metadata" not in svg
@@ -128,7 +128,7 @@ def test_colours_of_the_style_follow_the_page() -> None:
     assert not re.search(r"#[0-9a-f]{6}\b", bare)
 
 
-def test_the_style_leaves_no_trace() -> None:
+def test_style_is_undone_after_drawing() -> None:
     before = dict(mpl.rcParams)
     to_svg(drawing())
     assert dict(mpl.rcParams) == before
@@ -140,7 +140,7 @@ def test_a_users_own_matplotlib_style_changes_nothing() -> None:
         assert to_svg(drawing()) == plain
 
 
-def test_files_of_all_formats_show_what_the_page_shows(tmp_path: Path) -> None:
+def test_figure_files_have_the_colours_of_the_page(tmp_path: Path) -> None:
     drawn = Drawn(drawing(), "heading", "reading", "alt")
     svg = drawn.svg("one")
     places = [axes.get_position().bounds for axes in drawn.figure.axes]

@@ -69,11 +69,11 @@ def test_none_is_a_dash_everywhere() -> None:
         (formats.p_value, {0.0312: "0.031", 0.00001: "< 0.001"}),
     ],
 )
-def test_numbers_as_people_read_them(shown: Callable[[float], str], texts: dict[float, str]) -> None:
+def test_numbers_are_rounded_and_grouped(shown: Callable[[float], str], texts: dict[float, str]) -> None:
     assert {value: shown(value) for value in texts} == texts
 
 
-def test_words_around_numbers() -> None:
+def test_plurals_follow_the_number() -> None:
     assert [formats.counted(1, "round"), formats.counted(1200, "text")] == ["1 round", "1,200 texts"]
     assert formats.counted(2, "pass", "passes") == "2 passes"
     assert [formats.joined(list(items)) for items in ("4", "45", "456")] == ["4", "4 and 5", "4, 5 and 6"]

@@ -3,7 +3,7 @@ from hybridal.reports.report_page import Page, about_tables, render, task_name
 from .made_up import ABOUT
 
 
-def test_all_that_was_set_is_there_and_nothing_else() -> None:
+def test_page_lists_exactly_the_given_settings() -> None:
     groups = about_tables(ABOUT)
     assert list(groups) == ["settings", "protocol", "task", "versions", "hardware", "run"]
     settings = dict(groups["settings"])

@@ -41,7 +41,7 @@ def lines(axes: Axes, spec: str, style: str = "-") -> list[tuple[list[float], li
 
 
 @pytest.mark.parametrize("figure", FIGURES)
-def test_figures_can_be_drawn_whatever_is_missing(figure: Callable[[Histories], Figure]) -> None:
+def test_figures_are_drawn_with_missing_measurements(figure: Callable[[Histories], Figure]) -> None:
     empty: Histories = {"retrain": ()}
     for histories in ({}, empty, {"retrain": bare(history_of("retrain", 1))}, {**histories_of("fixed:4"), **empty}):
         assert to_svg(figure(histories)).startswith("<svg")
@@ -53,7 +53,7 @@ def test_figures_are_pure(figure: Callable[[Histories], Figure]) -> None:
     assert first == second
 
 
-def test_the_learning_curve_is_the_facts() -> None:
+def test_learning_curve_has_the_recorded_values() -> None:
     histories = histories_of(*SPECS)
     figure = learning_curve(histories)
     for axes, name in zip(figure.axes, ("accuracy", "f1"), strict=False):
@@ -113,7 +113,7 @@ def test_phases_stack_to_the_whole_time() -> None:
     )
 
 
-def test_the_strip_spells_the_words() -> None:
+def test_strip_shows_the_update_sequences() -> None:
     histories = histories_of("retrain", "fixed:4", "replay:96")
     axes = strategy_strip(histories).axes[0]
     rows: dict[float, list[tuple[float, str]]] = {}
@@ -144,7 +144,7 @@ def test_stable_rounds_are_filled_and_t_star_is_marked() -> None:
     assert {text.get_text() for text in axes.texts} >= {"t* = 7", "ε = 0.005"}
 
 
-def test_no_change_at_all_stands_below_every_change() -> None:
+def test_zero_change_is_drawn_below_all_others() -> None:
     history = history_of(SPEC)
     assert 0 in [fact.changes["accuracy"] for fact in history]
     axes = drawn(history).axes[0]

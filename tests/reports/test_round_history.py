@@ -10,7 +10,7 @@ from hybridal.schedules import make_schedule
 from .made_up import SPECS, bare, histories_of, history_of
 
 
-def test_stretches_cover_all_rounds_and_agree_with_the_word() -> None:
+def test_stretches_cover_all_rounds_and_match_the_update_sequence() -> None:
     history = history_of("fixed:4")
     parts = told.stretches(history)
     assert [(part.first, part.last, part.update) for part in parts] == [(1, 3, "retrain"), (4, 10, "finetune")]
@@ -18,7 +18,7 @@ def test_stretches_cover_all_rounds_and_agree_with_the_word() -> None:
     assert told.stretches(()) == []
 
 
-def test_a_word_of_long_letters_is_counted_for_people() -> None:
+def test_update_sequence_with_long_letters_is_shown_as_counts() -> None:
     assert told.plain_sequence(history_of("fixed:4")) == "RRRFFFFFFF"
     history = history_of("replay:equal:balanced", 3)
     assert history[-1].update_sequence == "P(equal,balanced)" * 3
@@ -26,7 +26,7 @@ def test_a_word_of_long_letters_is_counted_for_people() -> None:
     assert told.plain_sequence(()) == ""
 
 
-def test_totals_are_the_sums_of_the_facts() -> None:
+def test_totals_are_sums_over_rounds() -> None:
     history = history_of("hybrid:accuracy")
     cost = told.total_cost(history)
     for name in ("steps", "examples", "tokens", "epochs"):
@@ -39,7 +39,7 @@ def test_phases_come_in_their_order_and_unknown_ones_last() -> None:
     assert told.phase_names({"retrain": [fact]}) == ["train", "select", "test"]
 
 
-def test_the_end_is_on_test_where_all_were_tested_else_on_validation() -> None:
+def test_final_scores_use_test_if_all_schedules_have_it() -> None:
     histories = histories_of("retrain", "finetune")
     assert told.shared_split(histories) == "test"
     found = told.final(histories["retrain"])

@@ -68,11 +68,11 @@ def comparison_html(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compared(tmp_path_factory.mktemp("comparison"), *SPECS)
 
 
-def test_a_runs_report_needs_nothing_else(run_html: str) -> None:
+def test_run_report_is_self_contained(run_html: str) -> None:
     check_self_contained(read_page(run_html), run_html)
 
 
-def test_a_comparison_needs_nothing_else(comparison_html: str) -> None:
+def test_comparison_report_is_self_contained(comparison_html: str) -> None:
     check_self_contained(read_page(comparison_html), comparison_html)
 
 
@@ -105,7 +105,7 @@ def test_figures_have_headings_readings_and_words(run_html: str) -> None:
     assert [tag for tag in page.tags if tag in ("h1", "h2", "h3")][:3] == ["h1", "h2", "h3"]
 
 
-def test_set_up_is_told(run_html: str) -> None:
+def test_settings_are_listed(run_html: str) -> None:
     words = read_page(run_html).texts["setup"]
     for value in ("minilm", "quick", "2.9.0", "x86_64", "2025-01-02T03:04:05+00:00", "comp.graphics, sci.space"):
         assert value in words
@@ -261,7 +261,7 @@ def test_hostile_specs_are_only_texts(tmp_path: Path) -> None:
         ("finetune", 2, False),
     ],
 )
-def test_a_run_is_reported_however_little_is_known(spec: str, rounds: int, known: bool) -> None:
+def test_report_works_with_minimal_records(spec: str, rounds: int, known: bool) -> None:
     history = history_of(spec)[:rounds]
     html = render(run_page(history if known else bare(history), make_schedule(spec), ABOUT))
     page = read_page(html)
@@ -272,7 +272,7 @@ def test_a_run_is_reported_however_little_is_known(spec: str, rounds: int, known
     assert ("table-1" in page.tables) == bool(rounds)
 
 
-def test_a_comparison_of_nothing_yet_is_a_page_too(tmp_path: Path) -> None:
+def test_comparison_without_rounds_has_a_page(tmp_path: Path) -> None:
     schedules = [make_schedule(spec) for spec in SPECS]
     empty: dict[str, tuple[Round, ...]] = {schedule.spec: () for schedule in schedules}
     html = write_comparison(empty, schedules, {}, tmp_path / "c.html").read_text(encoding="utf-8")
@@ -281,7 +281,7 @@ def test_a_comparison_of_nothing_yet_is_a_page_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_figures")
-def test_unequal_progress_is_said(tmp_path: Path) -> None:
+def test_unequal_progress_is_noted(tmp_path: Path) -> None:
     histories = histories_of("retrain", "finetune")
     histories["finetune"] = histories["finetune"][:3]
     html = write_comparison(histories, [], ABOUT, tmp_path / "c.html").read_text(encoding="utf-8")

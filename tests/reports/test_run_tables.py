@@ -17,7 +17,7 @@ def columns(spec: str = "hybrid:accuracy") -> dict[str, list[Entry]]:
     return {heading.title: [row[at] for row in table.rows()] for at, heading in enumerate(table.columns)}
 
 
-def test_every_number_is_that_of_the_facts() -> None:
+def test_round_table_has_the_recorded_numbers() -> None:
     history, found = history_of("hybrid:accuracy"), columns()
     fields = {"Macro-F1": "f1", "Accuracy": "accuracy", "NLL": "nll", "NLL scaled": "nll_scaled", "Brier": "brier"}
     for heading, name in fields.items():
@@ -51,7 +51,7 @@ def test_stable_rounds_are_strictly_below_epsilon() -> None:
     assert any(cell.mark for cell in found)
 
 
-def test_what_was_not_measured_is_a_dash_and_needs_no_column_of_its_own() -> None:
+def test_unmeasured_values_are_dashes_without_empty_columns() -> None:
     table = round_table(bare(history_of("retrain", 2)), {})
     titles = [heading.title for heading in table.columns]
     assert "Test F1" not in titles
@@ -68,7 +68,7 @@ def compared(histories: dict[str, tuple[object, ...]] | None = None) -> dict[str
     return {heading.title: [row[at] for row in table.rows()] for at, heading in enumerate(table.columns)}
 
 
-def test_every_number_is_that_of_the_last_round_or_of_all_rounds() -> None:
+def test_comparison_table_has_last_values_and_sums() -> None:
     histories, found = histories_of(*SPECS), compared()
     last = [history[-1] for history in histories.values()]
     fields = {"Macro-F1": "f1", "Accuracy": "accuracy", "NLL": "nll", "NLL scaled": "nll_scaled", "ECE": "ece"}
@@ -83,7 +83,7 @@ def test_every_number_is_that_of_the_last_round_or_of_all_rounds() -> None:
     assert [cell.hint for cell in found["Word"]] == [fact.update_sequence for fact in last]
 
 
-def test_the_best_is_marked_and_only_that() -> None:
+def test_only_the_best_is_marked() -> None:
     found = compared()
     for heading, better in {"Macro-F1": max, "Accuracy": max, "NLL": min, "ECE scaled": min, "Steps": min}.items():
         values = [cell.value for cell in found[heading]]
@@ -94,7 +94,7 @@ def test_the_best_is_marked_and_only_that() -> None:
     assert not any(cell.mark for heading in ("Schedule", "t*", "Word") for cell in found[heading])
 
 
-def test_equals_share_the_star_and_where_all_are_equal_nobody_gets_it() -> None:
+def test_ties_share_the_star_unless_all_are_equal() -> None:
     histories = histories_of("retrain", "fixed:4")
     twin = {**histories, "fixed:99": histories["retrain"]}
     marks = [cell.mark for cell in compared({**twin})["NLL"]]

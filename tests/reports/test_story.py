@@ -18,7 +18,7 @@ def told(spec: str, history: Sequence[Round], planned: int | None = 10) -> str:
     return " ".join(story(history, make_schedule(spec), planned))
 
 
-def test_a_finished_hybrid_run_is_told_with_its_reason() -> None:
+def test_story_of_a_finished_hybrid_run_has_its_reason() -> None:
     history = history_of("hybrid:accuracy")
     assert history[-1].update_sequence == "RRRRRRRFFF"
     text = told("hybrid:accuracy", history)
@@ -30,7 +30,7 @@ def test_a_finished_hybrid_run_is_told_with_its_reason() -> None:
     assert f"{test.nll:.3f} ({test.nll_scaled:.3f} after temperature {history[-1].temperature:.2f})" in text
 
 
-def test_a_run_that_is_going_on_says_so_and_is_measured_on_validation() -> None:
+def test_story_of_an_unfinished_run_uses_validation() -> None:
     text = told("hybrid:accuracy", history_of("hybrid:accuracy")[:4])
     assert "not at its end: 4 of 10 rounds are done, with 96 labels so far" in text
     assert "still waits to switch" in text
@@ -57,7 +57,7 @@ def test_a_run_that_settles_in_its_last_round_has_not_been_fine_tuned() -> None:
         ("fixed:4", "In rounds 4–10 the model was fine-tuned"),
     ],
 )
-def test_every_schedule_has_its_words(spec: str, phrase: str) -> None:
+def test_every_schedule_has_a_sentence(spec: str, phrase: str) -> None:
     assert phrase in told(spec, history_of(spec))
 
 
@@ -74,7 +74,7 @@ def with_reasons(reasons: Mapping[int, str], disagreement: float | None = 0.1) -
     ]
 
 
-def test_an_automatic_run_is_told_with_its_reasons() -> None:
+def test_story_of_an_automatic_run_has_its_reasons() -> None:
     reasons = {1: "nothing has been learnt yet", 5: "1 new class", 8: "9 labels corrected or withdrawn"}
     sentences = story(with_reasons(reasons), make_schedule("auto"), 10)
     assert sentences[1:3] == [
@@ -86,7 +86,7 @@ def test_an_automatic_run_is_told_with_its_reasons() -> None:
     assert len(sentences) == 4
 
 
-def test_reasons_that_the_schedule_itself_gave_are_told() -> None:
+def test_reasons_given_by_a_schedule_are_shown() -> None:
     history: list[Round] = []
     for fact in history_of("retrain"):
         update = make_schedule("auto").decide(history)
@@ -96,7 +96,7 @@ def test_reasons_that_the_schedule_itself_gave_are_told() -> None:
     assert f"In round 1 (nothing has been learnt yet), round {again.round} ({again.reason})" in told("auto", history)
 
 
-def test_a_single_other_round_is_named() -> None:
+def test_single_differing_round_is_named() -> None:
     text = told("auto", with_reasons({1: "nothing has been learnt yet"})[:2], 2)
     assert "In round 2 the model went on from the weights of the round before, on the newest labels" in text
     assert "other rounds" not in text
@@ -133,7 +133,7 @@ def test_a_signal_that_settled_before_anything_was_trained() -> None:
     assert "(rounds 2 and 3) before there was anything to train on." in text
 
 
-def test_advice_is_the_last_word_where_agreement_was_watched() -> None:
+def test_advice_is_the_last_sentence_if_agreement_was_measured() -> None:
     history = with_reasons({1: "nothing has been learnt yet"})
     advice = outlook(history, ABOUT)
     assert advice == advise(history, 2)
@@ -162,7 +162,7 @@ def test_a_model_that_guesses_is_called_so_once() -> None:
     assert text.endswith("is right on 400. Keep labelling.")
 
 
-def test_a_run_that_had_its_last_round_is_at_its_end_whatever_is_advised_now() -> None:
+def test_run_after_its_last_round_is_finished_whatever_the_advice() -> None:
     *history, last = history_of("retrain", 4)
     history.append(replace(last, label_changes=LabelChanges(known=10, last=True)))
     assert story(history, make_schedule("auto"), 25)[0].startswith("The run ended by itself after 4 of 25 rounds")
@@ -185,7 +185,7 @@ def test_a_schedule_that_changes_its_mind_often_is_told_in_short() -> None:
     assert "changed 9 times: 'theirs' in 5 rounds and 'retrain' in 5 rounds" in told("retrain", history)
 
 
-def test_what_is_not_known_is_not_told() -> None:
+def test_unknown_figures_are_left_out() -> None:
     history = bare(history_of("hybrid:accuracy", 1))
     text = told("hybrid:accuracy", history)
     assert "1 of 10 rounds" in text
@@ -195,7 +195,7 @@ def test_what_is_not_known_is_not_told() -> None:
     assert cost_story(()) == []
 
 
-def test_the_cost_is_the_sum_of_the_facts() -> None:
+def test_cost_is_the_sum_over_rounds() -> None:
     history = history_of("retrain")
     text = " ".join(cost_story(history))
     assert f"{sum(fact.cost.steps for fact in history):,} optimiser steps" in text
@@ -230,6 +230,6 @@ def test_every_installed_signal_has_a_plain_name(signal: str) -> None:
         ),
     ],
 )
-def test_signals_on_unlabelled_texts_are_told_as_what_they_measure(signal: str, was: str, has_been: str) -> None:
+def test_signals_on_unlabelled_texts_are_described(signal: str, was: str, has_been: str) -> None:
     assert settles(signal, Stabilisation(0.02, 2)) == was
     assert settles(signal, Stabilisation(0.02, 2), "has ") == has_been

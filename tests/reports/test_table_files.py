@@ -86,7 +86,7 @@ def test_a_table_that_does_not_fit_its_columns_is_refused() -> None:
         Table("t", "", (Column("a"),), (Section(("k",), ()),))
 
 
-def test_the_same_table_in_three_ways() -> None:
+def test_table_is_written_in_three_formats() -> None:
     rows = (
         (Entry("Retrain"), Entry("0.67 ± 0.00", (2 / 3, 0.001, 5), best=True, shade=1.0)),
         (Entry("A|B & C"), Entry("0.61", (0.61, None, 1), "*")),
@@ -126,6 +126,6 @@ def test_the_same_table_in_three_ways() -> None:
     ]
 
 
-def test_signs_of_latex() -> None:
+def test_latex_special_characters_are_escaped() -> None:
     assert escaped("50% of R&D_x") == r"50\% of R\&D\_x"
     assert [escaped("HybridAL Δα"), escaped("a--b")] == [r"HybridAL $\Delta \alpha$", "a-{}-b"]

@@ -93,7 +93,7 @@ def test_a_real_file_is_read(tmp_path: Path) -> None:
 # --- signals -------------------------------------------------------------------------------------------------------
 
 
-def test_every_signal_that_somebody_asked_for_once() -> None:
+def test_each_requested_signal_is_built_once() -> None:
     settings = replace(SETTINGS, signals=("cka", "accuracy", "cka"))
     schedules = [make_schedule(spec) for spec in ("hybrid:loss", "hybrid:accuracy:0.1:3", "retrain")]
     assert watched(settings, *schedules) == (Cka(), Accuracy(), Loss())
@@ -111,7 +111,7 @@ def test_features_are_kept_only_for_signals_that_need_them() -> None:
     assert build_model(SETTINGS, TASK, (Accuracy(), Cka())).keeps_features
 
 
-def test_the_model_is_what_the_settings_say() -> None:
+def test_model_follows_the_settings() -> None:
     observer = Observer()
     settings = replace(SETTINGS, seed=8)
     model = build_model(settings, TASK, (), observer)
@@ -122,7 +122,7 @@ def test_the_model_is_what_the_settings_say() -> None:
     assert not torch.equal(model.pretrained["classifier.weight"], other.pretrained["classifier.weight"])
 
 
-def test_what_takes_time_is_announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_slow_steps_are_announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def folder(hub_id: str, notify: Any) -> Path:
         notify(f"fetching {hub_id}")
         raise UserError("no hub here")
@@ -141,7 +141,7 @@ def test_a_length_that_the_backbone_cannot_read() -> None:
         build_model(replace(SETTINGS, overrides={"max_length": 513}), TASK, ())
 
 
-def test_the_cell_holds_what_was_asked_for() -> None:
+def test_experiment_has_the_requested_components() -> None:
     settings = replace(SETTINGS, acquisition="margin", seed=4, test_every_round=True)
     model = build_model(settings, TASK, ())
     experiment = build_experiment(settings, TASK, model, (Loss(),))
@@ -149,7 +149,7 @@ def test_the_cell_holds_what_was_asked_for() -> None:
     assert (experiment.acquisition, experiment.signals, experiment.tests_every_round) == (Margin(), (Loss(),), True)
 
 
-def test_the_annotator_is_asked_only_for_what_the_task_does_not_know() -> None:
+def test_annotator_is_called_only_for_unlabelled_texts() -> None:
     labels = np.where(np.arange(30) < 3, TASK.train.labels, UNKNOWN)
     task = replace(TASK, train=replace(TASK.train, labels=labels))
     questions: list[list[str]] = []
@@ -167,7 +167,7 @@ def test_the_annotator_is_asked_only_for_what_the_task_does_not_know() -> None:
         build_experiment(SETTINGS, task, model, ()).annotator.label(texts)
 
 
-def test_versions_and_hardware_for_the_record() -> None:
+def test_versions_and_hardware_are_recorded() -> None:
     found = surroundings("cpu")
     assert found["versions"]["hybridal"] == __version__
     assert found["versions"]["torch"] == torch.__version__

@@ -14,7 +14,7 @@ def fail() -> None:
     raise OSError("no room")
 
 
-def test_what_is_kept_is_written_meanwhile_and_done_at_the_end() -> None:
+def test_submitted_work_runs_in_the_background_and_ends_with_the_block() -> None:
     go_on, written = Event(), list[str]()
 
     def slowly() -> None:
@@ -30,7 +30,7 @@ def test_what_is_kept_is_written_meanwhile_and_done_at_the_end() -> None:
     assert written == ["one", "two"]
 
 
-def test_what_went_wrong_is_said_at_the_next() -> None:
+def test_write_error_is_raised_at_the_next_submit() -> None:
     writer, written = BackgroundWriter(), list[str]()
     writer.submit(fail)
     with pytest.raises(OSError, match="no room"):
@@ -38,12 +38,12 @@ def test_what_went_wrong_is_said_at_the_next() -> None:
     assert not written
 
 
-def test_what_went_wrong_is_said_at_the_end() -> None:
+def test_write_error_is_raised_at_the_end() -> None:
     with pytest.raises(OSError, match="no room"), BackgroundWriter() as writer:
         writer.submit(fail)
 
 
-def test_what_is_being_written_is_finished_when_a_run_breaks_off() -> None:
+def test_running_write_is_finished_when_the_run_fails() -> None:
     written = list[str]()
 
     def broken_off() -> None:
@@ -57,7 +57,7 @@ def test_what_is_being_written_is_finished_when_a_run_breaks_off() -> None:
 
 
 @pytest.mark.parametrize("before", [KeyboardInterrupt, None])
-def test_ctrl_c_while_it_waits_does_not_give_the_folder_away_too_soon(before: type[BaseException] | None) -> None:
+def test_ctrl_c_during_the_wait_keeps_the_lock_until_the_write_ends(before: type[BaseException] | None) -> None:
     written = list[str]()
 
     def slowly() -> None:

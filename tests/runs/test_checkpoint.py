@@ -83,7 +83,7 @@ def test_a_state_comes_back_bit_for_bit(tmp_path: Path, state: State, fact: Roun
     assert loaded(tmp_path / "checkpoint") == exact(state, fact)
 
 
-def test_where_nothing_was_saved_there_is_nothing(tmp_path: Path) -> None:
+def test_missing_checkpoint_is_none(tmp_path: Path) -> None:
     assert checkpoint.load(tmp_path) is None
     assert checkpoint.load(tmp_path / "none") is None
 
@@ -101,7 +101,7 @@ def test_only_the_newest_is_kept(tmp_path: Path) -> None:
     assert loaded(tmp_path) == exact(state_after(3), FACTS[2])
 
 
-def test_what_a_killed_process_left_of_a_file_is_removed(tmp_path: Path) -> None:
+def test_partial_file_of_a_killed_process_is_removed(tmp_path: Path) -> None:
     (tmp_path / ".tmpAbc123").write_bytes(b"half a file of safetensors")
     saved = checkpoint.save(tmp_path, state_after(1), FACTS[0])
     assert [*tmp_path.iterdir()] == [saved]
@@ -196,7 +196,7 @@ def test_no_flipped_byte_goes_unnoticed(saved: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["round", "update_sequence", "newest", "fact"])
-def test_what_lies_beside_the_tensors_is_proved_too(saved: Path, part: str) -> None:
+def test_metadata_is_covered_by_the_checksum(saved: Path, part: str) -> None:
     tensors = safetensors.torch.load_file(saved)
     with safetensors.safe_open(saved, framework="pt") as file:
         metadata = dict(file.metadata())
@@ -237,7 +237,7 @@ def test_a_file_of_tensors_that_is_no_checkpoint(saved: Path, missing: str | Non
         checkpoint.load(saved.parent)
 
 
-def test_a_folder_of_that_name(saved: Path) -> None:
+def test_folder_in_place_of_the_checkpoint_is_refused(saved: Path) -> None:
     saved.unlink()
     saved.mkdir()
     with pytest.raises(RunError, match=DAMAGED):

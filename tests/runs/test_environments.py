@@ -33,6 +33,6 @@ def test_only_a_change_is_recorded_and_only_another_device_is_told(tmp_path: Pat
     ]
 
 
-def test_a_folder_that_does_not_say_where_it_was_begun(tmp_path: Path) -> None:
+def test_folder_without_hardware_record(tmp_path: Path) -> None:
     record_environment(tmp_path, {}, place("cpu"), {"a-cell": 3}, lambda _: None)
     assert Journal(tmp_path / "places.jsonl").read()[0]["rounds"] == {"a-cell": 3}

@@ -107,7 +107,7 @@ def test_the_card_says_how_the_model_came_about(export: Export) -> None:
     assert card.startswith("---\nlibrary_name: transformers\n")
 
 
-def test_what_was_not_measured_is_not_said(export: Export) -> None:
+def test_card_leaves_unmeasured_figures_out(export: Export) -> None:
     folder = export(temperature=None, validation=None)
     card = (folder / "README.md").read_text()
     assert "temperature" not in card
@@ -116,7 +116,7 @@ def test_what_was_not_measured_is_not_said(export: Export) -> None:
     assert json.loads((folder / "hybridal.json").read_text())["temperature"] is None
 
 
-def test_a_newer_export_takes_the_place_of_the_older(export: Export) -> None:
+def test_newer_export_replaces_the_older(export: Export) -> None:
     (export(Writes("model.safetensors", "old")) / "stray").touch()
     folder = export(Writes("model.safetensors", "new"))
     assert (folder / "model.safetensors").read_text() == "new"
@@ -125,7 +125,7 @@ def test_a_newer_export_takes_the_place_of_the_older(export: Export) -> None:
 
 
 @pytest.mark.parametrize("name", ["model", "model/run.json", "model/notes/today.txt"])
-def test_anything_else_is_not_written_over(export: Export, name: str, tmp_path: Path) -> None:
+def test_other_files_are_not_overwritten(export: Export, name: str, tmp_path: Path) -> None:
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text("dear to its owner")
     with pytest.raises(UserError, match="model holds other files than a model, which are not overwritten"):
@@ -133,7 +133,7 @@ def test_anything_else_is_not_written_over(export: Export, name: str, tmp_path: 
     assert (tmp_path / name).read_text() == "dear to its owner"
 
 
-def test_an_empty_folder_will_do(export: Export, tmp_path: Path) -> None:
+def test_empty_folder_is_accepted(export: Export, tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     assert (export() / "hybridal.json").is_file()
 
@@ -190,12 +190,12 @@ def test_labels_lie_in_the_order_they_were_acquired_and_any_text_survives() -> N
     ]
 
 
-def test_what_waits_for_its_label_is_not_in_the_table() -> None:
+def test_pending_texts_are_not_in_the_label_table() -> None:
     pool = Pool.unlabelled(len(HOSTILE)).reveal({4: 1}).choose(np.array([1, 2]))
     assert [row[0] for row in rows(labels_csv(MAIL, pool))] == ["id", "id,4"]
 
 
-def test_what_is_measured_on_is_apart() -> None:
+def test_validation_labels_are_in_a_separate_table() -> None:
     pool = Pool.unlabelled(len(HOSTILE)).choose(np.array([4]), held=np.array([1, 2])).reveal({4: 1, 2: 0})
     fixed = Split(["v", "w"], ["old", "new"], np.array([1, UNKNOWN]))
     found = labelled(replace(MAIL, validation=fixed), pool)
@@ -206,7 +206,7 @@ def test_what_is_measured_on_is_apart() -> None:
 
 
 @pytest.mark.parametrize(("about", "how"), [({}, "run `hybridal resume "), ({"key": "x"}, "use ActiveLearner.load(")])
-def test_who_has_the_model_is_said(about: dict[str, str], how: str, tmp_path: Path) -> None:
+def test_missing_model_names_its_owner(about: dict[str, str], how: str, tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", SETTINGS, TASK, about)
     with pytest.raises(UserError, match=f"has no model folder yet; {re.escape(how)}"):
         finished_model(folder)

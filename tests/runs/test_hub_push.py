@@ -69,7 +69,7 @@ def test_a_card_says_that_a_model_only_guesses() -> None:
     assert "The model is no better than guessing: it is right on 20 of 40 test texts" in card
 
 
-def test_pushing_again_goes_to_the_same_place(hub: StandInHub) -> None:
+def test_second_push_updates_the_same_repository(hub: StandInHub) -> None:
     for _ in range(2):
         address = push_model(write_model, "org/toy", private=False, token=None)
         assert address == f"{hub.address}/org/toy"
@@ -102,7 +102,7 @@ def test_without_labels_nothing_is_pushed(hub: StandInHub) -> None:
     assert hub.asked == {}
 
 
-def test_what_goes_wrong_is_said_in_one_sentence(hub: StandInHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_push_errors_get_one_sentence(hub: StandInHub, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match=r"'me/toy' could not be pushed to the hub \(.*401.*\); check the name"):
         push_model(write_model, "me/toy", private=True, token="hf_wrong")
     with pytest.raises(UserError, match=r"'a b' could not be pushed to the hub \(Repo id must use"):

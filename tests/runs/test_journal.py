@@ -100,7 +100,7 @@ def test_short_writes_are_continued(journal: Journal, monkeypatch: pytest.Monkey
     assert journal.read() == [*FACTS, {"round": 4}]
 
 
-def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+def test_deleted_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="could not be written"):
         Journal(tmp_path / "gone" / "facts.jsonl").append({})
 
@@ -118,7 +118,7 @@ def test_a_damaged_line_is_named_by_its_number(journal: Journal, damage: bytes, 
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_what_is_no_number_is_refused_before_anything_is_written(journal: Journal, value: float) -> None:
+def test_non_finite_value_is_refused_before_writing(journal: Journal, value: float) -> None:
     before = journal.path.read_bytes()
     with pytest.raises(ValueError, match="not JSON compliant"):
         journal.append({"loss": value})

@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> RunFolder:
     return RunFolder.create(tmp_path / "some" / "run", SETTINGS, TASK, {"hardware": {"cores": 2}})
 
 
-def test_a_folder_says_what_was_asked_and_on_what(folder: RunFolder) -> None:
+def test_run_json_records_settings_task_and_hardware(folder: RunFolder) -> None:
     saved = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
     assert saved == {"format": FORMAT, **folder.about()}
     assert saved["protocol"] == protocol("reference", {"rounds": 3}).to_json()
@@ -60,7 +60,7 @@ def test_facts_are_appended(folder: RunFolder) -> None:
     assert RunFolder.open(folder.path).history() == history
 
 
-def test_what_is_chosen_after_a_round_was_recorded_gets_a_line_of_its_own(folder: RunFolder) -> None:
+def test_later_choice_gets_its_own_line(folder: RunFolder) -> None:
     first, second = fake_history((), seed=1, rounds=2)
     folder.append(first)
     for ids in (("a",), ("b", "c")):
@@ -113,7 +113,7 @@ def test_texts_of_a_creation_that_was_cut_off_are_not_taken_for_others(folder: R
 class TestAtTheSameMoment:
     """Of two that begin, the first has the folder, and what is in it is of one of them alone."""
 
-    def test_who_comes_while_the_other_writes_is_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_creation_during_another_creation_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def meanwhile(task: Task, folder: Path) -> None:
             with pytest.raises(RunError, match="run is in use by process"):
                 RunFolder.create(tmp_path / "run", Settings("other"), toy_task(30), {})
@@ -122,7 +122,7 @@ class TestAtTheSameMoment:
         monkeypatch.setattr("hybridal.runs.record.save_task", meanwhile)
         assert RunFolder.create(tmp_path / "run", SETTINGS, TASK, {}).settings() == SETTINGS
 
-    def test_who_looked_before_and_came_after_too(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_creation_after_another_creation_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         locked = RunFolder.locked
 
         def late(folder: RunFolder) -> AbstractContextManager[None]:
@@ -143,7 +143,7 @@ def test_a_path_that_cannot_be_a_folder(tmp_path: Path) -> None:
             RunFolder.create(path, SETTINGS, TASK, {})
 
 
-def test_what_is_no_run_folder(tmp_path: Path) -> None:
+def test_other_folders_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none"):
         with pytest.raises(UserError, match=f"{path} is not a run folder"):
             RunFolder.open(path)
@@ -165,13 +165,13 @@ def test_a_run_keeps_the_rules_that_it_began_with(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "acquisition"), [("best", "margin"), ("paper", "entropy")])
-def test_a_folder_says_what_chooses_though_nobody_asked_for_it(tmp_path: Path, name: str, acquisition: str) -> None:
+def test_run_json_records_the_default_acquisition(tmp_path: Path, name: str, acquisition: str) -> None:
     folder = RunFolder.create(tmp_path / "run", Settings("toy", protocol=name), TASK, {})
     assert folder.about()["settings"]["acquisition"] == acquisition
     assert folder.settings().acquisition == acquisition
 
 
-def test_a_run_keeps_what_it_chose_by_and_the_floors_of_its_time(tmp_path: Path) -> None:
+def test_run_keeps_its_recorded_acquisition_and_minimum_steps(tmp_path: Path) -> None:
     """As one of before margins and brief steps were the defaults, when they were not known of."""
     folder = RunFolder.create(tmp_path / "run", Settings("toy"), TASK, {})
     saved = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
@@ -240,7 +240,7 @@ def test_the_lock_ends_with_its_block(folder: RunFolder) -> None:
 
 
 @pytest.mark.parametrize("left", ["rounds.jsonl", "checkpoint"])
-def test_what_lies_about_is_not_adopted(tmp_path: Path, left: str) -> None:
+def test_stray_files_are_not_adopted(tmp_path: Path, left: str) -> None:
     (tmp_path / left).mkdir()
     with pytest.raises(UserError, match=f"has a '{left}' that belongs to no run"):
         RunFolder.create(tmp_path, Settings("toy"), toy_task(), {})

@@ -94,7 +94,7 @@ def no_seconds(history: Sequence[Round]) -> list[Round]:
 
 
 class TestBegin:
-    def test_makes_a_folder_that_says_what_was_asked(self, settings: Settings, tmp_path: Path) -> None:
+    def test_begin_records_the_settings(self, settings: Settings, tmp_path: Path) -> None:
         folder = run.begin(settings, tmp_path / "deep" / "run")
         about = folder.about()
         assert folder.settings() == settings
@@ -122,7 +122,7 @@ class TestBegin:
             ({"label": "topic"}, "there is no column 'topic'; its columns are id, text, label"),
         ],
     )
-    def test_what_cannot_work_leaves_no_folder(
+    def test_invalid_settings_leave_no_folder(
         self, changes: dict[str, object], sentence: str, settings: Settings, tmp_path: Path
     ) -> None:
         with pytest.raises(UserError) as caught:
@@ -131,7 +131,7 @@ class TestBegin:
         assert not (tmp_path / "run").exists()
 
     @pytest.mark.parametrize("changes", [{"schedule": "hybrid:loss"}, {"schedule": "retrain", "signals": ("f1",)}])
-    def test_what_is_measured_on_validation_needs_some(
+    def test_validation_signals_need_validation_texts(
         self, changes: dict[str, object], settings: Settings, tmp_path: Path
     ) -> None:
         with pytest.raises(UserError, match=r"is measured on validation texts, and task 'texts' has none with labels;"):
@@ -140,9 +140,7 @@ class TestBegin:
         blind = settings.with_changes({"validation_size": 0, "schedule": "hybrid:alpha"})
         assert run.begin(blind, tmp_path / "run").settings() == blind
 
-    def test_what_compares_the_same_texts_needs_validation_that_does_not_grow(
-        self, settings: Settings, tmp_path: Path
-    ) -> None:
+    def test_signals_on_fixed_texts_need_fixed_validation(self, settings: Settings, tmp_path: Path) -> None:
         with pytest.raises(UserError, match="The signal 'cka' compares the same validation texts in all rounds"):
             run.begin(
                 settings.with_changes({"overrides": {"validation": "share"}, "signals": ("cka",)}), tmp_path / "run"
@@ -179,7 +177,7 @@ class TestBegin:
 
 
 class TestCarryOn:
-    def test_tells_what_happens(self, settings: Settings, tmp_path: Path) -> None:
+    def test_resume_reports_to_the_observer(self, settings: Settings, tmp_path: Path) -> None:
         listener = Listener()
         history = run.resume_run(run.begin(settings, tmp_path / "run"), listener)
         assert [fact.update_sequence for fact in history] == ["R", "RR", "RRF"]
@@ -196,7 +194,7 @@ class TestCarryOn:
             ("done", [1, 2, 3]),
         ]
 
-    def test_leaves_facts_a_checkpoint_and_a_model(self, settings: Settings, tmp_path: Path) -> None:
+    def test_finished_run_has_records_checkpoint_and_model(self, settings: Settings, tmp_path: Path) -> None:
         from hybridal.learners.text_classifier import TextClassifier
 
         folder = run.begin(settings, tmp_path / "run")
@@ -257,7 +255,7 @@ class TestCarryOn:
         run.resume_run(folder)
         assert not list(folder.path.glob(".model.*"))
 
-    def test_recomputing_writes_the_model_anew(self, settings: Settings, tmp_path: Path) -> None:
+    def test_recomputing_writes_the_model_again(self, settings: Settings, tmp_path: Path) -> None:
         folder = run.begin(settings, tmp_path / "run")
         history = run.resume_run(folder)
         weights = folder.model / "model.safetensors"
@@ -344,7 +342,7 @@ class TestByHand:
 
 
 class TestRestore:
-    def test_before_the_first_round_there_is_nothing(self, settings: Settings, tmp_path: Path) -> None:
+    def test_restore_before_the_first_round_is_none(self, settings: Settings, tmp_path: Path) -> None:
         assert run.restore(run.begin(settings, tmp_path / "run")) == (None, [])
 
     def test_a_round_between_checkpoint_and_record_is_recorded(
@@ -385,7 +383,7 @@ class TestRestore:
         assert folder.rounds.path.read_bytes() == before
 
 
-def test_seconds_may_differ_and_nothing_else(settings: Settings, tmp_path: Path) -> None:
+def test_recomputed_rounds_may_differ_only_in_seconds(settings: Settings, tmp_path: Path) -> None:
     fact = run.resume_run(run.begin(settings.with_changes({"overrides": {"rounds": 1}}), tmp_path / "run"))[0]
     run.same_facts(fact, replace(fact, seconds={"train": 1e9}))
     with pytest.raises(RunError, match=r"^Round 1 differs from its record: "):
@@ -402,7 +400,7 @@ class TestBest:
         overrides = {**rules, **steps, "learning_rate": 1e-3, "probe_until": 15, "validation_share": 0.25}
         return Settings(settings.task, label="label", id="id", backbone="tiny", device="cpu", overrides=overrides)
 
-    def test_it_begins_with_a_probe_then_trains_then_replays(self, best: Settings, tmp_path: Path) -> None:
+    def test_auto_starts_with_a_probe_then_trains_then_replays(self, best: Settings, tmp_path: Path) -> None:
         history = run.resume_run(run.begin(best, tmp_path / "run"))
         assert [fact.update for fact in history[:2]] == ["retrain", "retrain"]
         assert [fact.cost.steps > 0 for fact in history] == [False, *(fact.update != "refit" for fact in history[1:])]
@@ -434,7 +432,7 @@ class TestBest:
         assert no_seconds(again) == no_seconds(history)
 
     @pytest.mark.parametrize(("asked", "recorded", "sign"), [(None, "margin", -1), ("entropy", "entropy", 1)])
-    def test_it_chooses_by_margins_and_a_run_by_what_its_file_says(
+    def test_default_acquisition_is_margin_unless_recorded_otherwise(
         self, best: Settings, tmp_path: Path, asked: str | None, recorded: str, sign: int
     ) -> None:
         few = best.with_changes({"acquisition": asked, "overrides": {"rounds": 3}})
@@ -457,7 +455,7 @@ class TestBest:
         asked = [id for fact in history for id in (*fact.held, *fact.acquired)]
         assert len(set(asked)) == len(asked)
 
-    def test_killed_anywhere_it_goes_on_to_the_same_facts(self, best: Settings, tmp_path: Path) -> None:
+    def test_run_killed_anywhere_resumes_to_the_same_records(self, best: Settings, tmp_path: Path) -> None:
         class Killed(Observer):
             def __init__(self, after: int) -> None:
                 self.after = after
@@ -473,7 +471,7 @@ class TestBest:
                 run.resume_run(RunFolder.open(folder.path), Killed(after))
         assert no_seconds(run.resume_run(RunFolder.open(folder.path))) == no_seconds(whole)
 
-    def test_computed_again_it_comes_out_as_recorded(self, best: Settings, tmp_path: Path) -> None:
+    def test_recomputed_rounds_equal_the_records(self, best: Settings, tmp_path: Path) -> None:
         folder = run.begin(best, tmp_path / "run")
         history = run.resume_run(folder)
         assert no_seconds(run.resume_run(folder, recompute=True)) == no_seconds(history)
@@ -502,7 +500,7 @@ class TestBest:
         assert next(round for round, change in changes if change.new_class_count and round > 1) == 4
         assert any(fact.reason == "1 new class" for fact in history)
 
-    def test_a_class_of_a_dozen_texts_is_no_obstacle(self, tmp_path: Path) -> None:
+    def test_class_of_a_dozen_texts_can_be_learnt(self, tmp_path: Path) -> None:
         rows = [[f"{c}-{i}", f"word{c} and text {i}", f"class {c}"] for c in range(30) for i in range(12)]
         asked = Settings(written(tmp_path / "many.csv", rows), label="label", id="id", backbone="tiny", device="cpu")
         check(asked, find_task(asked))

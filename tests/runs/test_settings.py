@@ -49,7 +49,7 @@ def test_a_run_stops_by_itself_or_never() -> None:
         Settings("imdb", stop="soon")
 
 
-def test_changes_are_laid_over_and_overrides_merged() -> None:
+def test_changes_replace_settings_and_merge_overrides() -> None:
     changed = FULL.with_changes({"seed": 8, "overrides": {"batch": 5, "rounds": 3}})
     assert changed.seed == 8
     assert changed.overrides == {"rounds": 3, "stop_after": None, "batch": 5}
@@ -83,14 +83,14 @@ def test_the_acquisition_goes_with_the_protocol_until_it_is_written_down() -> No
     assert recorded.with_changes({"protocol": "paper"}).acquisition_spec == "margin"
 
 
-def test_null_is_no_acquisition_and_an_empty_name_is_one() -> None:
+def test_null_acquisition_is_the_default_and_an_empty_name_is_refused() -> None:
     assert Settings.from_json({"task": "imdb", "acquisition": None}).acquisition_spec == "margin"
     assert (
         Settings.from_json({"task": "imdb", "acquisition": ""}).acquisition_spec == ""
     )  # refused with the unknown ones
 
 
-def test_an_unknown_setting_gets_what_was_meant_or_the_list() -> None:
+def test_unknown_setting_gets_a_suggestion_or_the_list() -> None:
     with pytest.raises(UserError, match=r"'shedule' is not a setting; did you mean 'schedule'\?"):
         Settings.from_json({"task": "imdb", "shedule": "retrain"})
     with pytest.raises(UserError, match="'colour' is not a setting; there are acquisition, backbone, classes"):
@@ -183,9 +183,7 @@ def test_a_file_need_not_name_a_task(tmp_path: Path) -> None:
         ("overrides:\n", "'overrides' must be"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(
-    tmp_path: Path, content: str | bytes, message: str
-) -> None:
+def test_unusable_settings_file_is_refused_in_one_sentence(tmp_path: Path, content: str | bytes, message: str) -> None:
     with pytest.raises(UserError, match=message) as caught:
         read_settings(written(tmp_path, content))
     assert "\n" not in str(caught.value)

@@ -39,12 +39,12 @@ def played(events: list[tuple[LabelChanges, float]], initial: int = 50) -> list[
     return history
 
 
-def test_it_is_made_by_its_name() -> None:
+def test_auto_is_made_by_its_name() -> None:
     assert make_schedule("auto") == Auto()
     assert make_schedule("auto").spec == "auto"
 
 
-def test_it_begins_with_a_retraining_and_trains_on_when_labels_have_grown() -> None:
+def test_auto_retrains_first_and_trains_again_when_labels_have_grown() -> None:
     quiet = [(LabelChanges(added=16), 0.5)] * 12  # 50 labels, then 66, 82, ...
     history = played(quiet)
     trained = {f.labels: f.update for f in history if f.update != "refit"}
@@ -70,7 +70,7 @@ def one_event(label_changes: LabelChanges, drift: float = 0.0) -> str:
     return update.reason if update.spec == "retrain" else ""
 
 
-def test_every_reason_is_said() -> None:
+def test_every_decision_has_a_reason() -> None:
     assert one_event(LabelChanges()) == ""
     assert one_event(LabelChanges(new_class_count=1, unseen=1)) == "1 new class"
     assert one_event(LabelChanges(new_class_count=3, unseen=3)) == "3 new classes"
@@ -105,7 +105,7 @@ def test_the_last_round_goes_over_all_labels_once_more() -> None:
     assert Auto().decide([], LabelChanges(added=50, last=True)).spec == "retrain"
 
 
-def test_labels_that_were_all_corrected_are_learnt_anew_without_any_more() -> None:
+def test_corrections_of_all_labels_trigger_a_retraining() -> None:
     history = played([(LabelChanges(added=16), 0.0)] * 5)
     known = history[-1].labels
     update = Auto().decide(history, LabelChanges(corrected=known))
@@ -156,7 +156,7 @@ def test_classes_with_few_labels_that_get_more_are_trained_on() -> None:
 
 
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=8), st.integers(1, 9))
-def test_what_a_class_grew_by_is_what_all_did_if_they_grew_alike(counts: list[int], times: int) -> None:
+def test_growth_of_equally_growing_classes_is_the_total_growth(counts: list[int], times: int) -> None:
     more = [times * (count + 1) - 1 for count in counts]
     assert growth_by_class(counts, more) == pytest.approx(times)
     assert growth_by_class(counts, counts) == pytest.approx(1.0)
@@ -204,13 +204,13 @@ def test_retrainings_are_bounded_whatever_happens(events: list[tuple[LabelChange
     assert MIN_RETRAIN_GROWTH * sum(before) <= acts
 
 
-def test_a_single_loud_round_or_several_louder_than_usual_raise_the_alarm() -> None:
+def test_one_large_or_several_raised_losses_trigger_a_retraining() -> None:
     assert accumulated_drift([None, 6.0]) > DRIFT_LIMIT
     assert accumulated_drift([2.5] * 4) > DRIFT_LIMIT
     assert accumulated_drift([0.9] * 100) == 0.0
     assert accumulated_drift([3.0, 0.0, 3.0, 0.0]) < DRIFT_LIMIT
 
 
-def test_it_decides_by_what_is_told_alone() -> None:
+def test_auto_is_a_pure_function_of_its_arguments() -> None:
     history: Any = tuple(played([(LabelChanges(added=16, new_class_count=1, unseen=1), 3.0)] * 9))
     assert Auto().decide(history).spec == Auto().decide(list(history)).spec

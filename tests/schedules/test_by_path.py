@@ -49,13 +49,13 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "my_own_file", raising=False)
 
 
-def test_its_path_makes_it_again_whatever_it_calls_itself() -> None:
+def test_schedule_is_rebuilt_from_its_path() -> None:
     schedule = make_schedule("my_own_file.Every:2")
     assert schedule.spec == spec_of(schedule) == "my_own_file.Every:2"
     assert make_schedule(schedule.spec) == schedule
 
 
-def test_it_decides_and_is_shown_as_its_class_says() -> None:
+def test_schedule_by_path_uses_its_class_name() -> None:
     schedule = make_schedule("my_own_file.Every:2")
     assert schedule.decide([]).spec == "retrain"
     assert (schedule.title, [signal.name for signal in schedule.watches]) == ("Now and then", ["flips"])
@@ -68,5 +68,5 @@ def test_a_signal_out_of_a_file_stays_in_the_spec_of_its_schedule() -> None:
     assert make_schedule(schedule.spec) == schedule
 
 
-def test_ours_keep_their_names() -> None:
+def test_built_in_schedules_keep_their_names() -> None:
     assert make_schedule("hybridal.schedules.fixed.FixedSwitch:3").spec == "fixed:3"

@@ -42,7 +42,7 @@ NEAR = [0.0, math.nextafter(0.01, 0), 0.01, math.nextafter(0.01, 1), 0.02]
 
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.sampled_from(NEAR), max_size=12), st.integers(1, 4))
-def test_it_decides_as_algorithm_1_does(changes: list[float], k: int) -> None:
+def test_hybrid_schedule_decides_as_algorithm_1(changes: list[float], k: int) -> None:
     history = rounds_with([None, *changes])
     schedule = HybridAL("accuracy", 0.01, k)
     decided = [schedule.decide(history[:t]).spec for t in range(len(history) + 1)]
@@ -51,12 +51,12 @@ def test_it_decides_as_algorithm_1_does(changes: list[float], k: int) -> None:
     assert t_star == (decided.index("finetune") if "finetune" in decided else None)
 
 
-def test_it_never_goes_back() -> None:
+def test_hybrid_schedule_never_switches_back() -> None:
     history = rounds_with([None, 0.0, 0.0, 0.5, 0.5])
     assert HybridAL("accuracy", 0.01, 2).decide(history).spec == "finetune"
 
 
-def test_it_looks_at_its_own_signal() -> None:
+def test_hybrid_schedule_reads_its_own_signal() -> None:
     history = rounds_with([None, 0.0, 0.0])
     assert HybridAL("loss", 0.01, 2).t_star(history) is None
     assert HybridAL("accuracy", 0.01, 2).t_star(history) == 3
@@ -101,6 +101,6 @@ def test_a_spec_carries_every_bit_of_epsilon(epsilon: float, patience: int) -> N
         ("hybrid:3", "is not a valid spec|no signal"),
     ],
 )
-def test_what_cannot_detect_anything_is_refused(spec: str, message: str) -> None:
+def test_invalid_threshold_or_patience_is_refused(spec: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         make_schedule(spec)

@@ -7,7 +7,7 @@ from hybridal.schedules import make_schedule, schedule_names
 from hybridal.schedules.hybrid import HybridAL
 
 
-def test_the_schedules_of_the_design_are_there() -> None:
+def test_all_schedules_are_registered() -> None:
     assert {"retrain", "finetune", "newonly", "anchor", "replay", "fixed", "hybrid"} <= set(schedule_names())
     assert "constant" not in schedule_names()
 
@@ -24,7 +24,7 @@ def test_spelling_is_forgiven(spec: str) -> None:
     assert make_schedule(spec).spec == "retrain"
 
 
-def test_epsilon_and_patience_may_be_given_beside_the_spec() -> None:
+def test_epsilon_and_patience_may_be_given_next_to_the_spec() -> None:
     assert make_schedule("hybrid:loss", 0.5, 4) == HybridAL("loss", 0.5, 4)
     assert make_schedule("hybrid:loss:0.5:4", patience=1) == HybridAL("loss", 0.5, 1)
     assert make_schedule("hybrid:loss:0.5:4", epsilon=0.25) == HybridAL("loss", 0.25, 4)
@@ -32,7 +32,9 @@ def test_epsilon_and_patience_may_be_given_beside_the_spec() -> None:
 
 @pytest.mark.parametrize("spec", ["retrain", "anchor:0.5", "fixed:3"])
 @pytest.mark.parametrize(("epsilon", "patience"), [(0.1, None), (None, 2)])
-def test_they_belong_to_hybrid_schedules(spec: str, epsilon: float | None, patience: int | None) -> None:
+def test_epsilon_and_patience_are_only_for_hybrid_schedules(
+    spec: str, epsilon: float | None, patience: int | None
+) -> None:
     with pytest.raises(UserError, match=f"`epsilon` and `patience` belong to hybrid schedules, not to '{spec}'"):
         make_schedule(spec, epsilon, patience)
 
@@ -60,7 +62,7 @@ def test_bad_values_of_epsilon_and_patience_are_refused(
         ("constant:retrain", "no schedule named 'constant'"),
     ],
 )
-def test_nonsense_is_refused_at_once(spec: str, message: str) -> None:
+def test_invalid_spec_is_refused(spec: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         make_schedule(spec)
 

@@ -101,7 +101,7 @@ def test_exports_write_nothing_but_what_they_send(hostile: Project, kind: str, t
     assert {path for path in tmp_path.rglob("*") if not path.name.startswith("labels.db")} == before
 
 
-def test_static_files_are_only_our_own(stranger: Visit) -> None:
+def test_static_files_are_only_those_of_the_package(stranger: Visit) -> None:
     version = static_version()
     for name in (*TRAVERSALS, "../pages.py", "js/../../auth.py", "js//api.js", "js/api.js/", "", "js"):
         for written in (quote(name), quote(name, safe=""), quote(quote(name, safe=""), safe="")):

@@ -96,7 +96,7 @@ def calls(path: Path) -> Iterator[str]:
             yield from (f"{word.arg}={ast.unparse(word.value)}" for word in node.keywords if word.arg)
 
 
-def test_no_call_can_run_what_a_file_says() -> None:
+def test_no_loader_executes_code_from_a_file() -> None:
     forbidden = UNSAFE_CALLS | {"allow_pickle=True", "trust_remote_code=True", "weights_only=False", "shell=True"}
     package = Path(hybridal.__file__).parent
     found = {(str(path.relative_to(package)), call) for path in SOURCES for call in calls(path) if call in forbidden}
@@ -104,7 +104,7 @@ def test_no_call_can_run_what_a_file_says() -> None:
 
 
 @pytest.mark.parametrize("kind", ["bert", "electra"])
-def test_pickles_beside_or_in_place_of_weights_are_not_read(
+def test_pickles_next_to_or_instead_of_weights_are_not_read(
     kind: str, mark: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     whole: Path = request.getfixturevalue(kind)

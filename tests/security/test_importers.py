@@ -19,7 +19,7 @@ LAUGHS = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10 if n else "ha"}">' for n i
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
-def test_what_fuzzing_found_is_read_or_refused_in_one_sentence(path: Path) -> None:
+def test_fuzzing_findings_are_read_or_refused_in_one_sentence(path: Path) -> None:
     importer = path.stem.partition("--")[0]
     check(importer, path.read_bytes())
     if f"upload-{importer}" in CHECKS:

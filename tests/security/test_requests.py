@@ -65,7 +65,7 @@ def test_a_body_that_strains_its_parser_is_refused_in_one_sentence(owner: Visit,
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_what_lies_around_the_parts_is_skipped(owner: Visit, place: str) -> None:
+def test_multipart_preamble_and_epilogue_are_skipped(owner: Visit, place: str) -> None:
     """A preamble or epilogue of megabytes took python-multipart minutes (CVE-2026-40347)."""
     around = b"\r\nx" * 300_000
     whole = FILE + b"--x--"

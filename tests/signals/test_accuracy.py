@@ -17,7 +17,7 @@ def counts(right: int, n: int) -> Snapshot:
     return {"right": np.array(right), "n": np.array(n)}
 
 
-def test_snapshot_counts() -> None:
+def test_accuracy_snapshot_is_a_count() -> None:
     model = FakeModel(logits=[[0, 1], [0, 1], [1, 0]], labels=[1, 0, 0])
     assert {key: int(value) for key, value in Accuracy().snapshot(model).items()} == {"right": 2, "n": 3}
 
@@ -35,7 +35,7 @@ def test_six_of_1200_is_never_below_half_a_percent(right: int) -> None:
 
 
 @given(st.integers(1, 10**6), st.data())
-def test_change_is_the_nearest_float(n: int, data: st.DataObject) -> None:
+def test_accuracy_change_is_the_nearest_float(n: int, data: st.DataObject) -> None:
     one, two = (data.draw(st.integers(0, n)) for _ in range(2))
     change = Accuracy().change(counts(one, n), counts(two, n))
     exact = abs(Fraction(one, n) - Fraction(two, n))

@@ -21,7 +21,7 @@ def model(rows: list[int], answers: list[int], checks: list[int] | None = None) 
 
 
 @given(st.data())
-def test_the_share_of_answers_that_changed(data: st.DataObject) -> None:
+def test_agreement_is_the_share_of_changed_predictions(data: st.DataObject) -> None:
     one, other = data.draw(ANSWERS), data.draw(ANSWERS)
     size = min(len(one), len(other))
     before = Agreement().snapshot(model([*range(len(one))], one))
@@ -37,14 +37,14 @@ def test_texts_that_were_labelled_since_are_left_out() -> None:
 
 
 @given(st.integers(0, 99))
-def test_the_divergence_of_scipy(seed: int) -> None:
+def test_divergence_equals_scipy(seed: int) -> None:
     rng = np.random.default_rng(seed)
     one, other = rng.dirichlet(np.ones(4), size=2), rng.dirichlet(np.ones(4), size=2)
     expected = [jensenshannon(a, b) ** 2 for a, b in zip(one, other, strict=True)]
     np.testing.assert_allclose(jensen_shannon(one, other), expected, atol=1e-12)
 
 
-def test_no_probability_at_all_is_no_trouble() -> None:
+def test_zero_probabilities_give_a_finite_divergence() -> None:
     sure = np.array([[1.0, 0.0]])
     assert jensen_shannon(sure, sure).tolist() == [0.0]
 

@@ -23,7 +23,7 @@ def written_out(model: FakeModel) -> float:
 
 
 @pytest.mark.parametrize("width", [4, 30])
-def test_change_is_that_of_the_published_definition(width: int) -> None:
+def test_alpha_change_equals_the_published_definition(width: int) -> None:
     models = [FakeModel.random(seed, width=width) for seed in (1, 2)]
     before, now = (Alpha().snapshot(model) for model in models)
     expected = abs(written_out(models[1]) - written_out(models[0]))

@@ -29,7 +29,7 @@ def test_the_start_of_the_tail_is_found() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("shape", [(60, 60), (80, 240)])
-def test_it_is_that_of_powerlaw_on_real_spectra(shape: tuple[int, int]) -> None:
+def test_alpha_tail_equals_powerlaw_on_real_spectra(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(3)
     heavy = rng.standard_t(2.5, size=shape)
     eigenvalues = np.linalg.svd(heavy, compute_uv=False) ** 2
@@ -59,7 +59,7 @@ def spectrum(values: Floats) -> Floats:
 
 
 @given(seed=st.integers(0, 10_000), size=st.integers(3, 300), kind=st.sampled_from(["pareto", "normal", "heavy"]))
-def test_it_is_the_best_of_all_starts(seed: int, size: int, kind: str) -> None:
+def test_chosen_tail_start_is_the_best(seed: int, size: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
     if kind == "pareto":
         data: Floats = rng.pareto(2.0, size=size) + 1
@@ -72,13 +72,13 @@ def test_it_is_the_best_of_all_starts(seed: int, size: int, kind: str) -> None:
 
 
 @given(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.0]), min_size=3, max_size=80))
-def test_values_that_occur_often_are_no_trouble(values: list[float]) -> None:
+def test_repeated_values_are_accepted(values: list[float]) -> None:
     data = np.array(values)
     found = fit_tail(data)
     assert found.distance == pytest.approx(every_start(data)[0], rel=1e-9)
 
 
-def test_snapshot_keeps_the_distance_beside_the_exponent() -> None:
+def test_snapshot_has_exponent_and_distance() -> None:
     model = FakeModel.random(1, width=30)
     snapshot = AlphaTail().snapshot(model)
     for i, matrix in enumerate(model.matrices().values()):

@@ -9,7 +9,7 @@ from hybridal.signals.gradient_norm import GradientNorm
 
 
 @pytest.mark.parametrize("level", [np.nan, np.inf])
-def test_what_is_not_finite_names_the_signal(level: float) -> None:
+def test_non_finite_change_names_the_signal(level: float) -> None:
     with pytest.raises(UserError, match="'gradient-norm' changed by"):
         measured_change(GradientNorm(), {"norm": np.array(1.0)}, {"norm": np.array(level)})
 

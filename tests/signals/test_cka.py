@@ -25,7 +25,7 @@ def hsic_cka(x: Floats, y: Floats) -> float:
 
 
 @pytest.mark.parametrize(("n", "width"), [(40, 6), (6, 40)])
-def test_it_is_that_of_the_hsic_form(n: int, width: int) -> None:
+def test_cka_equals_the_hsic_form(n: int, width: int) -> None:
     rng = np.random.default_rng(n)
     x = rng.normal(size=(n, width)) + 5.0
     y = x @ rng.normal(size=(width, width)) + rng.normal(size=(n, width))

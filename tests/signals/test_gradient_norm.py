@@ -4,7 +4,7 @@ from hybridal.signals.gradient_norm import GradientNorm
 from hybridal.testing import FakeModel
 
 
-def test_it_is_a_level() -> None:
+def test_gradient_norm_is_a_level() -> None:
     before, now = (GradientNorm().snapshot(FakeModel([[0, 1]], [1], gradient=norm)) for norm in (5.0, 0.25))
     assert GradientNorm().change(before, now) == 0.25
     assert GradientNorm().change(now, now) == 0.25

@@ -20,7 +20,7 @@ def brute(features: Floats | None, labels: Ints) -> float:
     return sum(per_class) / len(per_class)
 
 
-def test_spread_on_validation() -> None:
+def test_nc_is_the_spread_on_validation() -> None:
     model = FakeModel.random(1)
     spread = float(Nc().snapshot(model)["spread"])
     assert spread == pytest.approx(brute(model.validation.hidden, model.validation_labels))

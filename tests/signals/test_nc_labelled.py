@@ -7,7 +7,7 @@ from hybridal.signals.nc_labelled import NcLabelled
 from hybridal.testing import FakeModel
 
 
-def test_it_measures_the_labelled_pool_and_not_validation() -> None:
+def test_nc_labelled_measures_the_labelled_pool() -> None:
     model = FakeModel.random(1)
     outputs, labels = model.labelled()
     assert outputs.hidden is not None

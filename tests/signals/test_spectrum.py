@@ -18,7 +18,7 @@ def some(*shapes: tuple[int, int]) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("stack", [1, 2**26])
-def test_they_are_those_of_numpys_svd(stack: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_singular_values_equal_numpys_svd(stack: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_spectrum, "STACK_BYTES", stack)
     matrices = some((20, 20), (7, 20), (20, 20), (20, 7), (60, 20), (3, 2))
     found = singular_values(matrices)
@@ -48,7 +48,7 @@ def test_too_small_matrices_are_left_out() -> None:
         spectra(some((2, 30)), "alpha")
 
 
-def test_weights_that_are_no_numbers_are_named() -> None:
+def test_non_finite_weights_are_named() -> None:
     with pytest.raises(UserError, match="weights of 'bad' are not finite"):
         singular_values({"good": torch.eye(3), "bad": torch.full((3, 3), torch.nan)})
 
@@ -62,14 +62,14 @@ def test_half_precision_is_read_exactly(dtype: torch.dtype) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_they_are_the_same_on_a_gpu() -> None:
+def test_singular_values_are_equal_on_a_gpu() -> None:
     matrices = some((20, 20), (7, 20), (20, 7), (70, 100), (100, 70), (200, 400))  # torch's way and ours
     on_gpu = singular_values({name: matrix.cuda() for name, matrix in matrices.items()})
     for name, values in singular_values(matrices).items():
         np.testing.assert_allclose(on_gpu[name], values, rtol=1e-9)
 
 
-def test_kernels_that_do_not_run_are_told_and_replaced(
+def test_failing_kernels_are_logged_and_replaced(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(matrices: object) -> None:

@@ -54,7 +54,7 @@ def graded(n: int) -> Floats:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 16, 17, 64, 65, 100, 128, 200, 255, 256, 384, 500, 513, 768, 1000, 1024])
-def test_they_are_numpys_for_any_size(n: int) -> None:
+def test_eigenvalues_equal_numpy_for_any_size(n: int) -> None:
     grams = [matrix @ matrix.T for matrix in (random(n, 1), random(n, 2), random(n, 3))]
     for gram, values in zip(grams, found(*grams), strict=True):
         assert_right(values, gram)
@@ -78,7 +78,7 @@ HARD: dict[str, Callable[[int], Floats]] = {
 
 
 @pytest.mark.parametrize("n", [64, 100, 384, 768])
-def test_hard_matrices_side_by_side(n: int) -> None:
+def test_eigenvalues_of_ill_conditioned_matrices_in_one_batch(n: int) -> None:
     matrices = [make(n) for make in HARD.values()]
     for matrix, values in zip(matrices, found(*matrices), strict=True):
         assert_right(values, matrix)
@@ -92,7 +92,7 @@ def test_each_run_gives_the_same_digits() -> None:
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])
-def test_they_are_the_same_however_far_ahead_rows_are_fetched(stages: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eigenvalues_do_not_depend_on_prefetching(stages: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("triton")
     from hybridal.signals import _tridiagonal
 

@@ -11,7 +11,7 @@ from hybridal.testing import FakeModel
 
 
 @pytest.mark.parametrize("block", [7, 2**20])
-def test_it_is_the_norm_of_everything_joined(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weight_distance_is_the_norm_of_all_parameters(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weight_distance, "NUMBERS_PER_BLOCK", block)
     models = [FakeModel.random(seed) for seed in (1, 2)]
     one, two = (np.concatenate([p.detach().numpy().ravel() for p in m.weights().values()]) for m in models)

@@ -10,7 +10,7 @@ from hybridal.system import background_imports
 from hybridal.system.background_imports import import_in_thread
 
 
-def test_what_is_needed_soon_is_there_when_it_returns_and_the_rest_comes() -> None:
+def test_urgent_modules_are_imported_on_return_and_the_rest_later() -> None:
     """In a process of its own, where nothing is imported yet."""
     script = """
 import sys, time
@@ -53,7 +53,7 @@ _imp.acquire_lock()
 @pytest.mark.parametrize(
     ("presses", "then", "output"), [(1, "pass", "all of it\n"), (2, "pass", ""), (2, "raise ImportError", "")]
 )
-def test_a_ctrl_c_is_heard_when_all_is_imported_and_a_second_one_at_once(
+def test_first_ctrl_c_waits_for_the_imports_and_a_second_does_not(
     tmp_path: Path, presses: int, then: str, output: str
 ) -> None:
     """Also where the import swallows it, as torch does, which clears the errors of what it imports from C."""
@@ -87,7 +87,7 @@ except KeyboardInterrupt:
     ("answer", "where"),
     [("SIG_IGN", "here(SIGINT)"), ("default_int_handler", "t = Thread(target=here); t.start(); t.join()")],
 )
-def test_who_answers_ctrl_c_otherwise_goes_on_doing_so(answer: str, where: str) -> None:
+def test_existing_ctrl_c_handler_is_kept(answer: str, where: str) -> None:
     """A script in the background has it ignored; and only the main thread may say who answers."""
     script = f"""
 from signal import *
@@ -105,17 +105,17 @@ def here(*signals):
     assert (ended.stdout, ended.stderr) == ("went on\n", "")
 
 
-def test_nothing_is_imported_beside_what_is_there_already() -> None:
+def test_no_thread_starts_when_all_is_imported() -> None:
     import_in_thread("sys", ["this"])
     assert "this" not in sys.modules
 
 
-def test_what_cannot_be_imported_says_so() -> None:
+def test_failed_import_is_reported() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         import_in_thread("no_such_module", [])
 
 
-def test_an_import_that_fails_is_logged_and_left_to_who_needs_it(
+def test_failed_background_import_is_logged_and_raised_on_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "broken_ahead.py").write_text("1 / 0")

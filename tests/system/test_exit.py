@@ -35,7 +35,7 @@ def _ended(gpu: bool, end: str, **options: object) -> subprocess.CompletedProces
 
 
 @pytest.mark.parametrize(("end", "code"), [("sys.exit(3)", 3), ("sys.exit()", 0)])
-def test_after_a_gpu_nothing_is_taken_down_one_by_one_but_all_is_said_and_done(end: str, code: int) -> None:
+def test_exit_after_gpu_use_skips_teardown_but_flushes_output(end: str, code: int) -> None:
     ended = _ended(True, end, stdout=subprocess.PIPE)
     assert (ended.returncode, ended.stdout.split("\n")) == (code, ["waited for", "told", ""])
 
@@ -49,14 +49,14 @@ def test_after_a_gpu_nothing_is_taken_down_one_by_one_but_all_is_said_and_done(e
         (True, "raise ValueError('a bug')", 1, "ValueError: a bug"),
     ],
 )
-def test_all_else_ends_as_python_does(gpu: bool, end: str, code: int, error: str) -> None:
+def test_exit_without_gpu_use_is_pythons(gpu: bool, end: str, code: int, error: str) -> None:
     ended = _ended(gpu, end, stdout=subprocess.PIPE)
     assert (ended.returncode, ended.stdout.split("\n")) == (code, ["waited for", "told", "taken down", ""])
     assert error in ended.stderr
 
 
 @pytest.mark.skipif(not _FULL.exists(), reason="needs a device that is full")
-def test_what_cannot_be_written_any_more_is_not_passed_over() -> None:
+def test_failed_flush_sets_the_exit_code() -> None:
     with _FULL.open("w") as full:
         assert _ended(True, "print('lost'); sys.exit(0)", stdout=full).returncode != 0
 
@@ -91,7 +91,7 @@ def test_ctrl_c_ends_a_process_that_has_not_begun(
 
 
 @pytest.mark.usefixtures("default_sigterm")
-def test_sigterm_interrupts_like_ctrl_c_and_only_inside() -> None:
+def test_sigterm_raises_keyboard_interrupt_only_inside_the_block() -> None:
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(Terminated), interrupted_by_sigterm():
         signal.raise_signal(signal.SIGTERM)

@@ -24,14 +24,14 @@ def refuse_constant(text: str) -> None:
 
 @settings(deadline=None)
 @given(JSON)
-def test_what_is_written_is_one_line_and_comes_back(data: object) -> None:
+def test_json_line_survives_writing_and_reading(data: object) -> None:
     text = strict_json(data)
     assert "\n" not in text
     assert json.loads(text, parse_constant=refuse_constant) == data
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_what_is_no_number_is_refused_however_deep(value: float) -> None:
+def test_nested_non_finite_number_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         strict_json({"a": [{"b": value}]})
 

@@ -51,7 +51,7 @@ def test_a_process_that_left_no_number_is_another_process(tmp_path: Path) -> Non
             pass
 
 
-def test_it_is_free_again_after_an_error(tmp_path: Path) -> None:
+def test_lock_is_released_after_an_error(tmp_path: Path) -> None:
     with suppress(ZeroDivisionError), locked(tmp_path / "x.lock", Path("it")):
         raise ZeroDivisionError
     with locked(tmp_path / "x.lock", Path("it")):

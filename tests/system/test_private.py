@@ -14,7 +14,7 @@ def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
-def test_only_the_user_may_look_in(tmp_path: Path) -> None:
+def test_private_folder_is_readable_by_the_user_only(tmp_path: Path) -> None:
     folder, file = tmp_path / "folder", tmp_path / "folder" / "file"
     folder.mkdir()
     file.touch(0o644)
@@ -23,7 +23,7 @@ def test_only_the_user_may_look_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(0o755, 0o700), (0o750, 0o750), (0o770, 0o770), (0o701, 0o700)])
-def test_what_a_group_shares_on_purpose_stays_shared(tmp_path: Path, before: int, after: int) -> None:
+def test_group_permissions_set_on_purpose_are_kept(tmp_path: Path, before: int, after: int) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     folder.chmod(before)

@@ -26,14 +26,14 @@ def age(folder: Path) -> None:
     os.utime(folder, (then, then))
 
 
-def test_it_is_gone_at_the_end_also_after_an_error(place: Path) -> None:
+def test_scratch_folder_is_removed_also_after_an_error(place: Path) -> None:
     with suppress(ZeroDivisionError), scratch() as folder:
         (folder / "inside").mkdir()
         raise ZeroDivisionError
     assert [*place.iterdir()] == []
 
 
-def test_it_does_without_locks_where_there_are_none(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scratch_folder_works_without_file_locks(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses(*_: object) -> None:
         raise OSError
 
@@ -50,7 +50,7 @@ def killed() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_what_a_killed_process_left_goes_with_the_next(place: Path) -> None:
+def test_scratch_folder_of_a_killed_process_is_removed_by_the_next(place: Path) -> None:
     process = multiprocessing.get_context("fork").Process(target=killed)
     process.start()
     process.join(60)
@@ -62,7 +62,7 @@ def test_what_a_killed_process_left_goes_with_the_next(place: Path) -> None:
         assert not left.exists()
 
 
-def test_what_is_in_use_stays_however_old_it_is(place: Path) -> None:
+def test_scratch_folder_in_use_is_kept_at_any_age(place: Path) -> None:
     with scratch() as folder:
         age(folder)
         with scratch() as other:
@@ -70,7 +70,7 @@ def test_what_is_in_use_stays_however_old_it_is(place: Path) -> None:
             assert folder != other
 
 
-def test_what_only_has_its_name_stays(place: Path) -> None:
+def test_other_files_with_the_prefix_are_kept(place: Path) -> None:
     elsewhere = place / "mine"
     elsewhere.mkdir()
     link, file = place / "hybridal-scratch-link", place / "hybridal-scratch-file"

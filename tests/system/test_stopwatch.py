@@ -36,7 +36,7 @@ def test_a_phase_adds_up(clock: Clock) -> None:
     assert watch.seconds == {"train": 5.0, "validate": 8.0}
 
 
-def test_what_was_measured_elsewhere_adds_up_too(clock: Clock) -> None:
+def test_seconds_measured_elsewhere_are_added(clock: Clock) -> None:
     watch = Stopwatch()
     with watch("train"):
         clock.now += 2.0
@@ -44,7 +44,7 @@ def test_what_was_measured_elsewhere_adds_up_too(clock: Clock) -> None:
     assert watch.seconds == {"train": 5.0, "validate": 8.0}
 
 
-def test_the_device_is_waited_for_before_each_reading(clock: Clock) -> None:
+def test_device_is_synchronised_before_each_reading(clock: Clock) -> None:
     watch = Stopwatch(clock.synchronise)
     with watch("train"):
         clock.events.append("work")

@@ -22,7 +22,7 @@ def test_one_thread_within_and_as_many_as_before_afterwards() -> None:
         assert blas_threads() == {2}
 
 
-def test_the_last_who_leaves_resets_it() -> None:
+def test_last_block_restores_the_thread_count() -> None:
     with threadpool_limits(2, user_api="blas"):
         first, second = one_blas_thread(), one_blas_thread()
         first.__enter__()
@@ -33,7 +33,7 @@ def test_the_last_who_leaves_resets_it() -> None:
         assert blas_threads() == {2}
 
 
-def test_the_blas_of_scipy_is_limited_though_nobody_has_loaded_it() -> None:
+def test_scipys_blas_is_limited_before_it_is_loaded() -> None:
     code = """
 from threadpoolctl import threadpool_info
 from hybridal.system.thread_count import one_blas_thread

@@ -142,7 +142,7 @@ def test_a_wheel_that_pip_cannot_find(shelf: Path, folder: Path) -> None:
     assert not folder.exists()
 
 
-def test_nothing_is_built(shelf: Path, folder: Path, tmp_path: Path) -> None:
+def test_source_packages_are_not_built(shelf: Path, folder: Path, tmp_path: Path) -> None:
     """A source package would run its own build code, even to tell its version."""
     ran = tmp_path / "ran"
     build = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
@@ -160,7 +160,7 @@ def test_nothing_is_built(shelf: Path, folder: Path, tmp_path: Path) -> None:
     assert not ran.exists()
 
 
-def test_without_pip(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pip_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UserError, match="ensurepip"):
         fetch(FILES, folder)
@@ -180,7 +180,7 @@ def test_a_folder_that_lacks_files_is_replaced(shelf: Path, folder: Path) -> Non
     assert leftovers(folder) == []
 
 
-def test_what_a_killed_process_left_is_swept_after_a_day(shelf: Path, folder: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed_after_a_day(shelf: Path, folder: Path) -> None:
     for name, age in (("tiny.old.part", 2 * 24 * 3600), ("tiny.young.part", 60)):
         left = folder.parent / name
         left.mkdir(parents=True)
@@ -190,7 +190,7 @@ def test_what_a_killed_process_left_is_swept_after_a_day(shelf: Path, folder: Pa
     assert leftovers(folder) == ["tiny.young.part"]
 
 
-def test_checksums_must_belong_to_something() -> None:
+def test_unknown_checksum_names_are_refused() -> None:
     with pytest.raises(ValueError, match=r"c\.txt"):
         WheelFiles(REQUIREMENT, MEMBERS, {"c.txt": "0" * 64})
 
@@ -215,7 +215,7 @@ def start(script: str, *arguments: object) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
-def test_killed_half_way_it_leaves_nothing_that_looks_complete(shelf: Path, folder: Path) -> None:
+def test_killed_fetch_leaves_no_complete_folder(shelf: Path, folder: Path) -> None:
     process = start(
         """
         check = wheels._check

@@ -29,7 +29,7 @@ def test_numbers_sort_as_numbers_and_mixtures_as_strings() -> None:
     assert sort_names(["²", "1"]) == ("1", "²")
 
 
-def test_found_or_asked_for() -> None:
+def test_class_names_are_found_or_given() -> None:
     train = rows("spam", "ham", None, "ham")
     assert choose_classes(train, [], None) == ("ham", "spam")
     assert choose_classes(train, [], ["spam", "ham", "unsure"]) == ("spam", "ham", "unsure")
@@ -56,7 +56,7 @@ def test_held_out_rows_of_a_class_that_is_left_out() -> None:
         (rows("spam", "ham"), ["spam", "h" * 1001], "`classes`: a name has 1,001 characters"),
     ],
 )
-def test_classes_that_make_no_task(train: Rows, asked: list[str] | None, message: str) -> None:
+def test_unusable_classes_are_refused(train: Rows, asked: list[str] | None, message: str) -> None:
     with pytest.raises(UserError, match=message):
         choose_classes(train, [], asked)
 
@@ -91,7 +91,7 @@ def test_labels_that_differ_only_in_capitals_or_blanks_are_named(
 
 
 @pytest.mark.parametrize(("found", "asked"), [(["bug", "bugs", None], []), (["Bug", "bug"], ["bug", "Bug", "idea"])])
-def test_nothing_is_said_of_labels_that_differ_or_were_asked_for(found: list[str | None], asked: list[str]) -> None:
+def test_different_or_requested_labels_give_no_note(found: list[str | None], asked: list[str]) -> None:
     messages: list[str] = []
     note_lookalikes("train.csv", found, asked, messages.append)
     assert messages == []
@@ -100,7 +100,7 @@ def test_nothing_is_said_of_labels_that_differ_or_were_asked_for(found: list[str
 @pytest.mark.parametrize(
     "labels", [["0.5", "nan"] * 30, [f"topic {row}.5" for row in range(60)], [str(row) for row in range(60)]]
 )
-def test_names_that_are_no_measurements(labels: list[str]) -> None:
+def test_numeric_class_names_are_accepted(labels: list[str]) -> None:
     refuse_measurements("mail.csv", [*labels, None])
 
 

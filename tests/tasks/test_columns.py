@@ -20,5 +20,5 @@ from hybridal.tasks.columns import Columns, guess_columns
         ({"id": [["list"], ["list"]], "text": ["a", "b"]}, Columns("text")),
     ],
 )
-def test_a_guess(columns: dict[str, list[Any]], guessed: Columns) -> None:
+def test_columns_are_guessed(columns: dict[str, list[Any]], guessed: Columns) -> None:
     assert guess_columns(columns) == guessed

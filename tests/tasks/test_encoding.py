@@ -30,7 +30,7 @@ def test_a_byte_order_mark_is_no_text_but_a_later_one_is(write: Write) -> None:
     assert read(write("mail.csv", "\ufefftext\n\ufeffa")) == "text\n\ufeffa"
 
 
-def test_what_spreadsheets_write(write: Write) -> None:
+def test_encodings_of_spreadsheets_are_read(write: Write) -> None:
     words = "text;label\r\n„Grüße“ – 10 €;café\r\n"
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "cp1252"):
         assert read(write("mail.csv", words.encode(encoding))) == words
@@ -38,7 +38,7 @@ def test_what_spreadsheets_write(write: Write) -> None:
     assert read(write("mail.csv", big)) == words
 
 
-def test_one_byte_far_down_decides(write: Write) -> None:
+def test_encoding_depends_on_the_whole_file(write: Write) -> None:
     path = write("mail.csv", b"x" * 3_000_000 + b"\xe9")
     assert encoding_of(path) == "cp1252"
     assert read(path)[-1] == "é"

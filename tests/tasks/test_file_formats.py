@@ -26,7 +26,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(ANY_TEXT, ANY_TEXT), min_size=1, max_size=5))
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_whatever_is_written_is_read_from_csv(write: Write, delimiter: str, rows: list[tuple[str, str]]) -> None:
+def test_csv_round_trip(write: Write, delimiter: str, rows: list[tuple[str, str]]) -> None:
     file = io.StringIO(newline="")
     csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([("text", "label"), *rows])
     path = write("mail.csv", file.getvalue())
@@ -83,7 +83,7 @@ def test_a_row_of_another_length(write: Write, name: str, content: str, message:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(), min_size=1, max_size=5), ascii=st.booleans(), end=st.sampled_from(["\n", "\r\n"]))
-def test_whatever_is_written_is_read_from_jsonl(write: Write, texts: list[str], ascii: bool, end: str) -> None:
+def test_jsonl_round_trip(write: Write, texts: list[str], ascii: bool, end: str) -> None:
     lines = [json.dumps({"text": text}, ensure_ascii=ascii) for text in texts]
     path = write("mail.jsonl", end.join(lines))
     assert joined(read_jsonl(path, ["text"])).columns["text"] == texts
@@ -104,7 +104,7 @@ def test_the_delimiter_is_that_which_divides_the_header_most(write: Write, heade
     assert [values[0] for values in table.columns.values()] == row.split(delimiter)
 
 
-def test_json_is_an_array_or_lines(write: Write) -> None:
+def test_json_may_be_an_array_or_lines(write: Write) -> None:
     for content in ('\n [{"text": "a"}, {"text": "b", "n": 1}]', '{"text": "a"}\n{"text": "b", "n": 1}\n'):
         assert joined(read_json(write("mail.json", content), ["text", "n"])).columns["n"] == [None, 1]
     assert joined(read_json(write("mail.json", '["a", "b"]'), ["text"])).at(1).endswith("item 2")
@@ -162,7 +162,7 @@ def test_a_truncated_file(path: Path, keep: float) -> None:
         joined(read_parquet(path, ["text"]))
 
 
-def test_damage_in_the_middle(path: Path) -> None:
+def test_parquet_file_damaged_in_the_middle(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[4:40] = b"\xff" * 36
     path.write_bytes(data)

@@ -66,7 +66,7 @@ def test_a_column_of_ids_and_a_format() -> None:
     assert task.label_type is int
 
 
-def test_no_labels_at_all() -> None:
+def test_dataset_without_labels() -> None:
     data = rows([None] * 40).remove_columns("label")
     task = from_dataset(data, label=None, classes=["x", "y"], validation_size=0)
     assert set(task.train.labels) == {UNKNOWN}
@@ -106,12 +106,12 @@ PLAIN = rows(["x", "y"] * 30)
         (None, {}, "a NoneType is no Dataset of Hugging Face"),
     ],
 )
-def test_what_is_wrong_is_said(dataset: Any, options: dict[str, Any], sentence: str) -> None:
+def test_unusable_dataset_is_refused(dataset: Any, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         from_dataset(dataset, **options)
 
 
-def test_a_class_that_is_misspelt_is_said_and_one_that_a_small_split_lacks_is_not() -> None:
+def test_misspelt_class_is_refused_and_a_class_missing_in_a_small_split_is_not() -> None:
     train = Dataset.from_dict({"text": ["a", "b", "c"] * 20, "label": ["x", "y", "z"] * 20})
     few = Dataset.from_dict({"text": ["d", "e"], "label": ["x", "z"]})
     data = DatasetDict(train=train, test=few)

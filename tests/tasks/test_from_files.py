@@ -61,7 +61,7 @@ def test_three_files(train: Path, write: Write) -> None:
     assert task.test.labels.tolist() == [1, 0]
 
 
-def test_what_has_no_file_is_still_drawn(train: Path, write: Write) -> None:
+def test_splits_without_a_file_are_drawn(train: Path, write: Write) -> None:
     task = load_files(train, text="text", label="label", test=write("test.csv", table("ham")))
     assert (len(task.train), len(task.validation), len(task.test)) == (250, 50, 1)
 
@@ -100,7 +100,7 @@ def test_classes_narrow_down_and_extend(write: Write) -> None:
         ({"label": "label", "test_size": 301}, "`test_size`: 301"),
     ],
 )
-def test_bad_options(train: Path, options: dict[str, str], message: str) -> None:
+def test_invalid_options_are_refused(train: Path, options: dict[str, str], message: str) -> None:
     with pytest.raises(UserError, match=message):
         load_files(train, text="text", **options)  # type: ignore[arg-type]
 
@@ -123,7 +123,7 @@ def test_ids_that_two_files_share(train: Path, write: Write) -> None:
         load_files(train, text="text", label="label", id="id", test=test)
 
 
-def test_one_class(write: Write) -> None:
+def test_file_with_one_class_is_refused(write: Write) -> None:
     with pytest.raises(UserError, match=r"mail\.csv: every label is 'ham'"):
         load_files(write("mail.csv", table("ham", "ham")), text="text", label="label")
 

@@ -26,7 +26,7 @@ def frame(rows: int = 60, **columns: Any) -> pd.DataFrame:
     return pd.DataFrame({"body": [f"text {row}" for row in range(rows)], **columns})
 
 
-def test_a_frame_as_people_have_it() -> None:
+def test_typical_frame_becomes_a_task() -> None:
     data = frame(kind=["ham", "spam", "ham"] * 20)
     task = Task.from_pandas(data, text="body", label="kind")
     assert task.classes == ("ham", "spam")
@@ -63,7 +63,7 @@ def test_labels_come_back_as_they_were(labels: list[Any], classes: tuple[str, ..
 
 
 @given(st.lists(st.one_of(st.integers(-(10**9), 10**9), st.text(min_size=1)), min_size=4, max_size=30, unique_by=str))
-def test_ids_are_found_again(ids: list[Any]) -> None:
+def test_ids_map_back_to_rows(ids: list[Any]) -> None:
     enough = [*ids, *range(10**30, 10**30 + 40 - len(ids))]
     task = from_texts(["a", "b"] * 20, ids=enough, classes=["x", "y"], **NOTHING_HELD)
     assert task.train.ids[: len(ids)] == [str(id) for id in ids]
@@ -71,7 +71,7 @@ def test_ids_are_found_again(ids: list[Any]) -> None:
         assert [task.id(id) for id in task.train.ids[: len(ids)]] == ids
 
 
-def test_types_survive_the_disk(tmp_path: Path) -> None:
+def test_types_of_ids_and_labels_survive_the_disk(tmp_path: Path) -> None:
     task = from_texts(["a", "b"] * 20, [True, False] * 20, ids=range(100, 140))
     save_task(task, tmp_path / "task")
     again = load_saved(tmp_path / "task")
@@ -79,7 +79,7 @@ def test_types_survive_the_disk(tmp_path: Path) -> None:
     assert [again.label(number) for number in (0, 1)] == [False, True]
 
 
-def test_classes_that_nobody_wants_are_left_out_or_others_may_be_to_come() -> None:
+def test_classes_can_be_left_out_or_added() -> None:
     texts, labels = ["a", "b", "c", "d"] * 20, ["x", "y", None, "z"] * 20
     narrow = from_texts(texts, labels, classes=["z", "y"], **NOTHING_HELD)
     assert narrow.classes == ("z", "y")
@@ -89,13 +89,13 @@ def test_classes_that_nobody_wants_are_left_out_or_others_may_be_to_come() -> No
     assert len(wide.train) == 80
 
 
-def test_both_at_once_is_a_misspelt_name() -> None:
+def test_leaving_out_and_adding_classes_is_taken_for_a_misspelling() -> None:
     with pytest.raises(UserError, match="texts: no text has the class 'hamm' of `classes`; those found are ham, spam"):
         from_texts(["a", "b"] * 20, ["ham", "spam"] * 20, classes=["hamm", "spam"])
 
 
 @pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series, pd.array, pd.Categorical, iter])
-def test_whatever_holds_one_after_the_other(kind: Any) -> None:
+def test_texts_and_labels_may_be_any_sequence(kind: Any) -> None:
     texts, labels, ids = [f"text {row}" for row in range(40)], ["x", "y"] * 20, [*range(7, 47)]
     task = from_texts(kind(texts), kind(labels), ids=kind(ids), classes=kind(["y", "x"]), **NOTHING_HELD)
     assert task.classes == ("y", "x")
@@ -105,7 +105,7 @@ def test_whatever_holds_one_after_the_other(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, float("nan"), np.float64("nan"), Decimal("NaN"), pd.NA, pd.NaT, "", "  "])
-def test_what_stands_for_no_label(nothing: Any) -> None:
+def test_missing_values_mean_no_label(nothing: Any) -> None:
     task = from_texts(["a", "b", "c"] * 20, ["x", "y", nothing] * 20, **NOTHING_HELD)
     assert task.classes == ("x", "y")
     assert (task.train.labels == UNKNOWN).sum() == 20
@@ -165,7 +165,7 @@ def test_the_classes_of_a_set_have_one_order() -> None:
         ({"texts": ["a", "b"], "classes": ["x" * 1001, "y"]}, "`classes`: a name has 1,001 characters"),
     ],
 )
-def test_what_is_wrong_is_said(bad: dict[str, Any], sentence: str) -> None:
+def test_unusable_input_is_refused(bad: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         from_texts(**bad)
 
@@ -184,7 +184,7 @@ def test_an_index_with_the_same_row_twice() -> None:
     assert len(from_pandas(both.reset_index(drop=True), text="body", label="kind", **NOTHING_HELD).train) == 120
 
 
-def test_frames_of_others_are_taken_by_their_own_conversion() -> None:
+def test_other_frames_are_converted_by_their_own_method() -> None:
     table = pyarrow.table({"body": ["good", "bad"] * 30, "kind": ["+", None] * 30})
     task = from_pandas(table, text="body", label="kind", classes=["+", "-"], **NOTHING_HELD)
     assert (len(task.train), int((task.train.labels == UNKNOWN).sum())) == (60, 30)
@@ -227,7 +227,7 @@ def test_several_columns_for_one_thing(asked: dict[str, Any], told: str) -> None
 
 
 @pytest.mark.parametrize("other", [["a", "b"], pd.Series(["a", "b"]), None])
-def test_what_is_no_frame(other: Any) -> None:
+def test_other_types_are_refused_as_frames(other: Any) -> None:
     with pytest.raises(
         UserError, match=r"Polars DataFrame or an Arrow table, got a (list|Series|NoneType); give lists"
     ):
@@ -258,17 +258,17 @@ def test_narrow_fractions_are_found_again_one_by_one() -> None:
     assert [task.class_index(label_text(column[row])) for row in (0, 1)] == [0, 1]
 
 
-def test_a_column_that_is_there_twice_is_said() -> None:
+def test_duplicate_column_is_refused() -> None:
     with pytest.raises(UserError, match="2 columns 'body'; rename all but one"):
         from_pandas(pd.concat([frame(), frame()], axis=1), text="body", classes=["x", "y"])
 
 
-def test_a_column_that_is_not_there_is_said() -> None:
+def test_missing_column_is_refused() -> None:
     with pytest.raises(UserError, match="no column 'text'; it has body"):
         from_pandas(frame())
 
 
-def test_a_frame_whose_labels_nobody_named() -> None:
+def test_frame_without_a_label_column_is_refused() -> None:
     with pytest.raises(
         UserError, match="classes are not known; name the column of labels with `label`, or the classes"
     ):
@@ -298,7 +298,7 @@ def test_ids_that_are_fractions_come_back_as_such() -> None:
     assert task.id(task.train.ids[3]) == 3.0
 
 
-def test_labels_that_measure_something_are_refused() -> None:
+def test_continuous_labels_are_refused() -> None:
     texts = [f"text {row}" for row in range(100)]
     with pytest.raises(
         UserError, match=r"texts: its 100 labels are 100 different numbers, such as 0\.5: .* low and high"

@@ -52,7 +52,7 @@ class FakeHub:
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_the_papers_table(name: str) -> None:
+def test_benchmarks_have_the_papers_sizes(name: str) -> None:
     """From the hub's sizes, the split rules alone give every count of the paper's table."""
     benchmark = BENCHMARKS[name]
     hub = FakeHub(benchmark)
@@ -104,7 +104,7 @@ def test_a_label_that_is_hidden_or_new() -> None:
         load_hub(BENCHMARKS["sst2"], load_dataset=load)
 
 
-def test_out_of_reach() -> None:
+def test_unreachable_hub_is_reported() -> None:
     def load(*_: object, **__: object) -> Part:
         raise ConnectionError("no route to host\nlong story")
 
@@ -113,7 +113,7 @@ def test_out_of_reach() -> None:
     assert "long story" not in str(caught.value)
 
 
-def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(UserError, match=r"pip install 'hybridal\[hub\]'.* HYBRIDAL_DATA"):
         load_hub(BENCHMARKS["imdb"])

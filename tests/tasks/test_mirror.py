@@ -14,7 +14,7 @@ from hybridal.tasks.mirror import find_mirrored, load_folder, mirrored, same_nam
 
 
 @pytest.mark.parametrize("name", ["ag_news", "agnews", "AG-News", "ag news"])
-def test_one_name_in_many_spellings(mirror: Path, name: str) -> None:
+def test_benchmark_is_found_in_every_spelling(mirror: Path, name: str) -> None:
     assert find_mirrored(name) == mirror / "ag_news"
 
 

@@ -37,7 +37,7 @@ def test_official_parts_and_a_drawn_validation(folder: Path) -> None:
             assert label == row % 3
 
 
-def test_narrowed_down_before_anything_is_drawn(folder: Path) -> None:
+def test_classes_are_narrowed_before_splits_are_drawn(folder: Path) -> None:
     task = load_newsgroups(
         folder=folder, classes=["talk.misc", "rec.autos"], max_words=3, validation_size=40, test_size=12
     )
@@ -47,7 +47,7 @@ def test_narrowed_down_before_anything_is_drawn(folder: Path) -> None:
     assert np.bincount(task.test.labels).tolist() == [6, 6]
 
 
-def test_sizes(folder: Path) -> None:
+def test_newsgroups_split_sizes(folder: Path) -> None:
     assert len(load_newsgroups(folder=folder, test_size=1_000).test) == 90
     assert len(load_newsgroups(folder=folder, test_size=0.5).test) == 45
     assert len(load_newsgroups(folder=folder, test_size=0).test) == 0

@@ -44,7 +44,7 @@ def test_all_formats_of_columns_give_the_same(write: Write, tmp_path: Path) -> N
         assert (rows.texts, rows.labels, rows.ids, rows.numbered) == (texts, labels, ids, False)
 
 
-def test_words_that_other_readers_take_for_missing(write: Write) -> None:
+def test_words_like_na_and_null_stay_text(write: Write) -> None:
     words = ["NA", "null", "None", "nan", "N/A", "0", "false"]
     path = write("mail.csv", "text,label\n" + "".join(f"{word},{word}\n" for word in words))
     rows = read_rows(path, "text", "label")
@@ -102,7 +102,7 @@ def test_empty_texts_are_left_out_by_choice(write: Write, monkeypatch: pytest.Mo
         read_rows(write("none.csv", 'text\n""\n""\n'), "text", drop_empty=True)
 
 
-def test_of_equal_texts_the_first_stays_by_choice_and_no_label_is_lost(write: Write) -> None:
+def test_first_of_identical_texts_is_kept_on_request_with_its_label(write: Write) -> None:
     path = write("x.csv", "text,kind,id\na,,1\nb,ham,2\na,spam,1\na,ham,3\nb,,2\n")
     rows = read_rows(path, "text", "kind", "id", drop_duplicates=True)
     assert (rows.texts, rows.labels, rows.ids, rows.duplicates) == (["a", "b"], ["spam", "ham"], ["1", "2"], 3)
@@ -202,7 +202,7 @@ def test_hostile_texts_survive(write: Write) -> None:
         ),
     ],
 )
-def test_bad_input_is_named(write: Write, name: str, content: str | bytes, expected: str) -> None:
+def test_bad_input_is_refused_with_file_and_row(write: Write, name: str, content: str | bytes, expected: str) -> None:
     path = write(name, content)
     with pytest.raises(UserError) as caught:
         read_rows(path, "text", "label", "id")
@@ -238,7 +238,7 @@ class TestPieces:
 
     @pytest.mark.parametrize("count", [1, 3, 4, 6, 8])
     @pytest.mark.parametrize("name", ["mail.csv", "mail.jsonl", "mail.parquet"])
-    def test_they_make_up_the_whole(self, write: Write, tmp_path: Path, name: str, count: int) -> None:
+    def test_chunks_make_up_the_whole_file(self, write: Write, tmp_path: Path, name: str, count: int) -> None:
         columns = {key: [f"{key} {row}" for row in range(count)] for key in ("id", "text", "label")}
         objects = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         write("mail.jsonl", lines(*objects))
@@ -271,7 +271,7 @@ class TestPieces:
             ("text,id\na,1\nb,2\nc,3\nd,4\ne,2\n", "line 6, column 'id': the id '2' is also that of line 3"),
         ],
     )
-    def test_what_is_wrong_far_down_is_named(self, write: Write, content: str, expected: str) -> None:
+    def test_bad_row_far_down_is_named(self, write: Write, content: str, expected: str) -> None:
         path = write("mail.csv", content)
         for reading in (read_rows, count_rows):
             with pytest.raises(UserError) as caught:

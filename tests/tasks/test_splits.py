@@ -81,11 +81,11 @@ def test_every_row_has_the_same_chance() -> None:
         ([0, 4], 2, [0, 2]),
     ],
 )
-def test_shares(counts: list[int], size: int, expected: list[int]) -> None:
+def test_shares_are_proportional(counts: list[int], size: int, expected: list[int]) -> None:
     assert shares(np.array(counts), size).tolist() == expected
 
 
-def test_more_than_there_are() -> None:
+def test_drawing_more_rows_than_exist_is_refused() -> None:
     with pytest.raises(UserError, match="4 rows cannot be drawn out of 3"):
         draw(np.array([0, 1, 1, UNKNOWN]), [4], seed=1)
 
@@ -120,7 +120,7 @@ def sizes(labels: np.ndarray, validation: float | None = None, test: float | Non
         (rows(150, 20), (103, 37, 30)),
     ],
 )
-def test_defaults(labels: np.ndarray, expected: tuple[int, int, int]) -> None:
+def test_default_split_sizes(labels: np.ndarray, expected: tuple[int, int, int]) -> None:
     assert sizes(labels) == expected
 
 
@@ -159,6 +159,6 @@ def test_every_row_is_in_one_part(known: int, unknown: int, seed: int) -> None:
         (None, True, "`test_size`: True is neither"),
     ],
 )
-def test_sizes_that_cannot_be(validation: Any, test: float | None, message: str) -> None:
+def test_invalid_sizes_are_refused(validation: Any, test: float | None, message: str) -> None:
     with pytest.raises(UserError, match=message):
         sizes(rows(100), validation, test)

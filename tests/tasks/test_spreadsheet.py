@@ -41,12 +41,12 @@ def test_rows_are_counted_as_excel_does_and_blank_ones_are_none(tmp_path: Path) 
     assert table.at(1).endswith("x.xlsx, row 6")
 
 
-def test_formulas_give_what_they_last_came_to(tmp_path: Path) -> None:
+def test_formulas_give_their_cached_value(tmp_path: Path) -> None:
     table = joined(read_xlsx(book(tmp_path / "x.xlsx", ["text"], ["=1+1"], ["a"]), ["text"]))
     assert table.columns["text"] == ["a"]  # never computed by a spreadsheet, so there is nothing to read
 
 
-def test_damage_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_damaged_file_gets_one_sentence(tmp_path: Path) -> None:
     path = book(tmp_path / "x.xlsx", ["text"], ["a"])
     broken = tmp_path / "broken.xlsx"
     with zipfile.ZipFile(path) as source, zipfile.ZipFile(broken, "w") as target:
@@ -80,7 +80,7 @@ def test_a_small_file_that_unpacks_to_very_much_is_not_read(tmp_path: Path, monk
         joined(read_xlsx(path, ["text"]))
 
 
-def test_what_a_file_says_of_its_size_does_not_help_it(tmp_path: Path) -> None:
+def test_declared_size_is_not_trusted(tmp_path: Path) -> None:
     """No more of a member is unpacked than the archive declares."""
     path = sheet(tmp_path / "liar.xlsx", text("text"), text("a" * 1_000_000))
     with zipfile.ZipFile(path) as archive:
@@ -109,12 +109,12 @@ def read_within(path: Path, **limits: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_memory_that_runs_out_is_told(tmp_path: Path) -> None:
+def test_exhausted_memory_is_reported(tmp_path: Path) -> None:
     path = sheet(tmp_path / "long.xlsx", text("text"), text("a" * 9_000_000))
     assert json.loads(read_within(path, MEMORY=60 << 20).stdout) == {"too_large": sheet_reader.TOO_MUCH_MEMORY}
 
 
-def test_who_computes_for_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_that_takes_too_long_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = sheet(tmp_path / "slow.xlsx", text("text"), *['<row><c r="XFD1"/></row>'] * 10_000)
     done = read_within(path, SECONDS=1, MOST_CELLS=10**12)
     assert done.returncode < 0

@@ -26,7 +26,7 @@ def test_a_column_that_is_there_twice() -> None:
 
 
 @given(st.lists(st.lists(st.text(max_size=3), max_size=4), min_size=1, max_size=5))
-def test_pieces_join_up(pieces: list[list[str]]) -> None:
+def test_chunks_are_concatenated(pieces: list[list[str]]) -> None:
     path, line = Path("mail.csv"), count(2)
     tables = [
         FileTable(path, {"text": texts, "n": [1] * len(texts)}, "line", [next(line) for _ in texts]) for texts in pieces
@@ -37,7 +37,7 @@ def test_pieces_join_up(pieces: list[list[str]]) -> None:
     assert [whole.at(row) for row in range(len(texts))] == [f"mail.csv, line {row + 2}" for row in range(len(texts))]
 
 
-def test_a_column_that_only_some_pieces_know() -> None:
+def test_column_missing_in_some_chunks() -> None:
     path = Path("mail.jsonl")
     pieces = [FileTable(path, {"text": ["a"]}, "line", [1]), FileTable(path, {"text": ["b"], "n": [2]}, "line", [2])]
     assert joined(pieces).columns == {"text": ["a", "b"], "n": [None, 2]}
@@ -48,7 +48,7 @@ def test_rows_are_taken_with_their_places() -> None:
     assert (table.columns, table.at(1)) == ({"text": ["a", "c"]}, "mail.csv, line 6")
 
 
-def test_only_columns_that_are_wanted_must_be_there_once() -> None:
+def test_only_requested_columns_must_be_unique() -> None:
     with pytest.raises(UserError, match="2 columns are named 'text'"):
         column_positions(Path("mail.csv"), ["text"], ["text", "text"], others=True)
     assert column_positions(Path("mail.csv"), ["text"], ["text", "n", "n", " "]) == {"text": 0}

@@ -30,7 +30,7 @@ TASK = Task(
 )
 
 
-def test_shown_it_has_its_sizes_and_no_texts() -> None:
+def test_repr_has_sizes_and_no_texts() -> None:
     splits = "train=Split(4 texts, 3 labelled), validation=Split(1 texts, 1 labelled), test=Split(1 texts, 1 labelled)"
     assert repr(TASK) == f"Task('tiny', 3 classes, {splits})"
 
@@ -54,12 +54,12 @@ def test_only_renumbers_and_keeps_the_unknown() -> None:
         ("yes", "'yes' is one text; give a list of names"),
     ],
 )
-def test_only_of_classes_that_make_no_task(classes: Any, message: str) -> None:
+def test_only_with_invalid_classes_is_refused(classes: Any, message: str) -> None:
     with pytest.raises(UserError, match=f"`classes`: .*{message}"):
         TASK.only(classes)
 
 
-def test_answers_go_by_ids_as_they_were_given_and_name_those_that_are_not_there() -> None:
+def test_answers_take_the_given_ids_and_name_unknown_ones() -> None:
     numbers = replace(TASK, train=replace(TASK.train, ids=[str(row) for row in range(len(TASK.train))]), id_type=int)
     found = numbers.answers(range(len(TASK.train)))
     assert [*found.values()] == [TASK.classes[label] for label in TASK.train.labels if label != UNKNOWN]
@@ -82,7 +82,7 @@ def test_short_keeps_texts_of_few_words() -> None:
         TASK.short(0)
 
 
-def test_two_names_are_enough() -> None:
+def test_two_classes_are_enough() -> None:
     check_classes(("a", "b"))
 
 
@@ -128,7 +128,7 @@ def test_no_two_lists_of_texts_share_a_fingerprint(first: list[str], second: lis
     assert (fingerprint(first) == fingerprint(second)) == (first == second)
 
 
-def test_what_is_said_of_classes_is_checked_and_goes_with_the_task(tmp_path: Path) -> None:
+def test_class_descriptions_are_checked_and_saved_with_the_task(tmp_path: Path) -> None:
     rows = Split(["a", "b", "c"], ["good", "bad", "so so"], np.array([2, 0, 1]))
     task = Task("tiny", ("1", "2", "3"), rows, Split.empty(), Split.empty(), label_type=int)
     described = task.with_descriptions({3: ["great", "fine"], 1: "poor", 2: []})

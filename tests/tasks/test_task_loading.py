@@ -21,7 +21,7 @@ def mail(write: Write) -> Path:
     return write("mail.csv", "text,kind\n" + "Hello you,ham\nWIN,spam\nWIN NOW MORE,spam\n" * 100)
 
 
-def test_names(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_task_names_list_benchmarks_and_mirror(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     always = ["imdb", "jigsaw", "sst2", "tweeteval", "agnews", "yahoo", "newsgroups", "r8", "r52"]
     assert task_names() == [*always, "my-mail"]
     monkeypatch.delenv("HYBRIDAL_DATA")
@@ -34,7 +34,7 @@ def test_a_mirrored_benchmark_has_one_name(mirror: Path, name: str) -> None:
     assert (task.name, task.classes, len(task.train)) == ("agnews", ("World", "Sports"), 30)
 
 
-def test_what_lies_here(mirror: Path) -> None:
+def test_local_tasks_are_listed(mirror: Path) -> None:
     assert task_loading.lies_here("ag-news")
     assert task_loading.lies_here("newsgroups"), "a wheel is small"
     assert not task_loading.lies_here("imdb")
@@ -84,7 +84,7 @@ def test_newsgroups_get_every_option(monkeypatch: pytest.MonkeyPatch, mirror: Pa
     assert given == [("newsgroups", options)]
 
 
-def test_a_file(mail: Path) -> None:
+def test_task_is_loaded_from_a_file(mail: Path) -> None:
     task = load_task(str(mail), label="kind", max_words=2, classes=["spam", "ham"], test_size=0, validation_size=0)
     assert (task.name, task.classes, len(task.train)) == ("mail", ("spam", "ham"), 200)
 
@@ -99,7 +99,7 @@ def test_a_file(mail: Path) -> None:
         ("some/where", "where: the extension '' is not known; use one of .csv"),
     ],
 )
-def test_what_is_not_there(mirror: Path, name: str, message: str) -> None:
+def test_missing_task_is_refused(mirror: Path, name: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         load_task(name)
 
@@ -118,12 +118,12 @@ OPTIONS = {"validation_size": 0.5, "drop_empty": True}
         ("imdb", "drop_empty"),
     ],
 )
-def test_options_that_only_files_have(mirror: Path, name: str, option: str) -> None:
+def test_file_options_are_refused_for_other_sources(mirror: Path, name: str, option: str) -> None:
     with pytest.raises(UserError, match=f"`{option}`: task '{name}' has its own"):
         load_task(name, **{option: OPTIONS.get(option, "x")})  # type: ignore[arg-type]
 
 
-def test_no_words_at_all(mail: Path) -> None:
+def test_max_words_of_zero_is_refused(mail: Path) -> None:
     with pytest.raises(UserError, match="`max_words`: 0"):
         load_task(mail, label="kind", max_words=0)
 
@@ -133,12 +133,12 @@ def test_a_misspelt_column_lists_the_others(mail: Path) -> None:
         load_task(mail, label="label")
 
 
-def test_light_to_import() -> None:
+def test_task_package_is_light_to_import() -> None:
     heavy = "{'torch', 'transformers', 'datasets', 'pandas', 'pyarrow'}"
     code = f"import sys, hybridal.tasks; print(*({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == ""
 
 
-def test_the_package_offers_what_it_promises() -> None:
+def test_task_package_exports_its_public_names() -> None:
     assert set(package.__all__) == {"Split", "Task", "load_task", "task_names"}
     assert set(BENCHMARKS) < set(task_names())

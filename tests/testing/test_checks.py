@@ -257,7 +257,7 @@ def test_a_bad_schedule_is_caught(make: Callable[[], GoodSchedule], complaint: s
         check_schedule(make)
 
 
-def test_what_a_fake_does_not_have_cannot_be_asked_for() -> None:
+def test_missing_fake_attribute_is_refused() -> None:
     with pytest.raises(AssertionError, match="labelled pool"):
         FakeModel([[0.0, 1.0]], [1]).labelled()
 
@@ -335,6 +335,6 @@ class NoRound(GoodSchedule):
         (check_schedule, NoRound, r"t\* must be a round or None, not 'third'"),
     ],
 )
-def test_what_is_of_another_kind_is_named(check: Callable[[Any], None], make: Any, complaint: str) -> None:
+def test_wrong_type_is_named(check: Callable[[Any], None], make: Any, complaint: str) -> None:
     with pytest.raises(AssertionError, match=complaint):
         check(make)

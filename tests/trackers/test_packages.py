@@ -51,7 +51,7 @@ def in_tensorboard(name: str) -> Points:
 
 
 @pytest.mark.parametrize("read", [in_mlflow, in_tensorboard])
-def test_every_round_counts_once_however_often_its_run_went_on(
+def test_each_round_is_logged_once_however_often_the_run_resumes(
     read: Callable[[str], Points], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = read.__name__.removeprefix("in_")
@@ -70,7 +70,7 @@ def test_every_round_counts_once_however_often_its_run_went_on(
 
 
 @pytest.mark.parametrize("package", TRACKERS.names())
-def test_what_is_missing_is_said_with_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_named_with_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlflow", None)
     monkeypatch.setattr("hybridal.trackers.tensorboard.find_spec", lambda _name: None)
     with pytest.raises(UserError, match=rf"'{package}' needs {package}; run `pip install 'hybridal\[{package}\]'`"):

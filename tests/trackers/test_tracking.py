@@ -42,7 +42,7 @@ class Flaky:
         self.rounds.append(fact.round)
 
 
-def test_what_a_tracker_could_not_take_comes_again_with_the_next_round() -> None:
+def test_failed_rounds_are_sent_again_with_the_next() -> None:
     tracker, messages = Flaky(), list[str]()
     tracking = Tracking(lambda: tracker, "7", "mail", {}, messages.append)
     tracker.away = True
@@ -68,7 +68,7 @@ def test_stopping_by_hand_is_not_taken_for_a_failure() -> None:
         Tracking(stopped, "7", "mail", {}, print).offer([])
 
 
-def test_figures_are_numbers_and_nothing_else() -> None:
+def test_only_numbers_are_sent() -> None:
     found = figures(HISTORY[0])
     assert found["validation/f1"] == 0.85
     assert found["label_changes/added"] == 10
@@ -84,7 +84,7 @@ def test_figures_that_cannot_be_known_are_left_out() -> None:
     assert not {"validation/f1", "validation/f1_low", "validation/ece", "validation/support"} & set(found)
 
 
-def test_there_are_two_and_others_are_named() -> None:
+def test_unknown_tracker_gets_the_list() -> None:
     assert TRACKERS.names() == ["mlflow", "tensorboard"]
     with pytest.raises(UserError, match="no tracker named 'mlfow'; did you mean 'mlflow'"):
         TRACKERS.make("mlfow")

@@ -13,12 +13,12 @@ from .conftest import Situate
 SPECS = [*UPDATES.names(), "anchor:0.25", "replay:3"]
 
 
-def test_the_updates_of_the_design_are_there() -> None:
+def test_all_updates_are_registered() -> None:
     assert {"retrain", "finetune", "newonly", "anchor", "replay"} <= set(UPDATES.names())
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_a_spec_makes_it_again(spec: str) -> None:
+def test_update_is_rebuilt_from_its_spec(spec: str) -> None:
     update = UPDATES.make(spec)
     assert UPDATES.make(update.spec) == update
     assert UPDATES.make(update.spec).letter == update.letter
@@ -26,7 +26,7 @@ def test_a_spec_makes_it_again(spec: str) -> None:
     assert update.name == spec.split(":")[0]
 
 
-def test_words_can_be_told_apart() -> None:
+def test_update_letters_are_unambiguous() -> None:
     letters = [UPDATES.make(spec).letter for spec in SPECS]
     assert len(set(letters)) == len(SPECS)
     # A word is a sequence of letters with their arguments in brackets, so the first character tells the update.

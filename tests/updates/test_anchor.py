@@ -13,7 +13,7 @@ from .conftest import LAST, PRETRAINED, Situate
 
 
 @pytest.mark.parametrize("share", [0, 0.25, 0.6, 1])
-def test_it_starts_between_the_pretrained_and_the_last_weights(situate: Situate, share: float) -> None:
+def test_anchor_starts_between_pretrained_and_last_weights(situate: Situate, share: float) -> None:
     plan = Anchor(share).plan(situate())
     assert set(plan.weights) == set(PRETRAINED)
     for name, first in PRETRAINED.items():
@@ -51,6 +51,6 @@ def test_a_share_outside_of_0_to_1_is_refused(share: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "two"), [(1, 1.0), (0, 0.0)])
-def test_equal_anchors_leave_the_same_word(one: int, two: float) -> None:
+def test_equal_anchors_have_the_same_letter(one: int, two: float) -> None:
     assert Anchor(one) == Anchor(two)
     assert (Anchor(one).letter, Anchor(one).spec) == (Anchor(two).letter, Anchor(two).spec)

@@ -8,7 +8,7 @@ from .conftest import MOMENTS, Situate
 
 
 @pytest.mark.parametrize("rules", ["paper", "reference"])
-def test_it_continues_on_everything(situate: Situate, rules: str) -> None:
+def test_finetune_continues_on_all_labels(situate: Situate, rules: str) -> None:
     now = situate(rules)
     plan = FineTune().plan(now)
     assert plan.weights is now.last
@@ -24,7 +24,7 @@ def test_the_first_round_starts_from_the_pretrained_weights(situate: Situate) ->
 
 
 @pytest.mark.parametrize(("dropout", "expected"), [("on", True), ("off", False), ("finetune", True)])
-def test_dropout(situate: Situate, dropout: str, expected: bool) -> None:
+def test_finetune_dropout_follows_the_rules(situate: Situate, dropout: str, expected: bool) -> None:
     assert FineTune().plan(situate(dropout=dropout)).dropout is expected
 
 
@@ -33,7 +33,7 @@ def test_the_paper_s_optimiser_is_fresh_each_round(situate: Situate) -> None:
     assert (plan.moments, plan.keeps_moments) == (None, False)
 
 
-def test_the_published_optimiser_lives_on(situate: Situate) -> None:
+def test_published_optimiser_is_kept_between_rounds(situate: Situate) -> None:
     plan = FineTune().plan(situate("reference"))
     assert (plan.moments, plan.keeps_moments) == (MOMENTS, True)
 

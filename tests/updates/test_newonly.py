@@ -7,7 +7,7 @@ from hybridal.updates.newonly import NewOnly
 from .conftest import Situate
 
 
-def test_it_continues_on_the_newest_batch(situate: Situate) -> None:
+def test_newonly_continues_on_the_newest_batch(situate: Situate) -> None:
     now = situate()
     plan = NewOnly().plan(now)
     assert plan.weights is now.last
@@ -38,7 +38,7 @@ def test_the_published_code_later_takes_one_step_an_epoch(situate: Situate) -> N
     assert plan.batch == 3
 
 
-def test_the_published_optimiser_lives_on(situate: Situate) -> None:
+def test_published_optimiser_is_kept_between_rounds(situate: Situate) -> None:
     now = situate("reference")
     plan = NewOnly().plan(now)
     assert plan.moments is now.moments

@@ -5,7 +5,7 @@ from hybridal.updates.refit import Refit
 from .conftest import Situate
 
 
-def test_it_goes_on_from_the_last_weights_and_trains_on_nothing(situate: Situate) -> None:
+def test_refit_keeps_the_last_weights_and_trains_nothing(situate: Situate) -> None:
     now = situate("best")
     plan = Refit().plan(now)
     assert plan.weights is now.last

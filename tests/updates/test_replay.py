@@ -29,7 +29,7 @@ def test_all_new_labels_and_some_older_ones(situate: Situate, older: int, seed: 
     assert (plan.batch, plan.moments, plan.keeps_moments) == (None, None, False)
 
 
-def test_the_draw_is_the_situation_s_and_no_other(situate: Situate) -> None:
+def test_replay_draw_depends_only_on_the_situation(situate: Situate) -> None:
     drawn = [Replay(1).plan(situate(seed=seed)).rows[0] for seed in [*range(20), *range(20)]]
     assert drawn[:20] == drawn[20:]
     assert set(drawn) == {4, 1}
@@ -41,7 +41,7 @@ def test_dropout_is_off_where_only_fine_tuning_has_it(situate: Situate, dropout:
 
 
 @pytest.mark.parametrize("older", ["-1", "2.5", "1e2", "some", "nan"])
-def test_what_is_no_number_of_labels_is_refused(older: str) -> None:
+def test_invalid_number_of_labels_is_refused(older: str) -> None:
     with pytest.raises(UserError, match=f"'replay:{older}' is not a valid spec"):
         UPDATES.make(f"replay:{older}")
 
@@ -61,7 +61,7 @@ def test_epochs_of_its_own_but_for_the_first_training(situate: Situate) -> None:
         UPDATES.make("replay:3:random:0")
 
 
-def test_its_forms_are_spelt_and_told_apart() -> None:
+def test_replay_specs_are_parsed_and_distinct() -> None:
     assert [Replay(3).letter, Replay("equal").letter, Replay(3, "balanced").letter] == [
         "P(3)", "P(equal)", "P(3,balanced)",
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from .conftest import Situate
 
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("rules", ["paper", "reference"])
-def test_everything_is_learnt_anew(situate: Situate, rules: str, first: bool) -> None:
+def test_retrain_starts_from_pretrained_weights_on_all_labels(situate: Situate, rules: str, first: bool) -> None:
     now = situate(rules, first)
     plan = Retrain().plan(now)
     assert plan.weights is now.start()

@@ -98,7 +98,7 @@ def test_missing_cells_are_dashes(tmp_path: Path) -> None:
     assert [entry.text for entry in row[2:]] == ["–", "–"]  # no mean over other tasks than the others have
 
 
-def test_a_study_without_runs_has_its_datasets_alone(tmp_path: Path) -> None:
+def test_study_without_runs_has_only_dataset_tables(tmp_path: Path) -> None:
     folder = made_up(tmp_path / "s", tasks=("imdb",), seeds=(1,), skip=[("imdb", 1)])
     assert list(all_tables(folder)) == ["dataset-sizes", "datasets"]
 
@@ -111,7 +111,7 @@ def test_no_datasets_where_the_texts_are_gone(tmp_path: Path) -> None:
     assert not {"datasets", "dataset-sizes", "batch-classes"} & set(all_tables(folder))
 
 
-def test_what_needs_retrain_or_a_signal_is_left_out(tmp_path: Path) -> None:
+def test_tables_that_need_retrain_or_a_signal_are_left_out(tmp_path: Path) -> None:
     folder = made_up(tmp_path / "s", schedules=("finetune", "newonly"), tasks=("imdb",), seeds=(1, 2), rounds=4)
     found = set(all_tables(folder))
     assert not {"savings", "switch-rounds", "post-switch", "signal-ablation", "batch-overlap"} & found
@@ -141,7 +141,7 @@ def test_two_runs_of_one_name_are_refused(study: Results) -> None:
         TABLES["endpoint-f1"](replace(study, runs=runs))
 
 
-def test_files(tables: dict[str, Table], tmp_path: Path) -> None:
+def test_tables_are_written_in_three_formats(tables: dict[str, Table], tmp_path: Path) -> None:
     written = write_tables(tables, tmp_path / "out")
     assert len(written) == 3 * len(tables) + 1
     check((tmp_path / "out" / "tables.tex").read_text())

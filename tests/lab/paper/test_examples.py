@@ -14,7 +14,7 @@ def texts(table: Table | None, row: int = 0, section: int = 0) -> list[str]:
     return [entry.text for entry in table.sections[section].rows[row]]
 
 
-def test_endpoints(tables: dict[str, Table]) -> None:
+def test_endpoint_tables_of_the_example(tables: dict[str, Table]) -> None:
     table = tables["endpoint-f1"]
     assert [column.title for column in table.columns] == ["Method", "IMDb", "AG News", "Mean"]
     assert table.sections[0].title == "DistilBERT"
@@ -32,7 +32,7 @@ def test_endpoints(tables: dict[str, Table]) -> None:
     assert texts(published)[:6] == row
 
 
-def test_comparisons(tables: dict[str, Table]) -> None:
+def test_comparison_tables_of_the_example(tables: dict[str, Table]) -> None:
     table = tables["noninferiority"]
     assert [section.title for section in table.sections] == ["Retrain", "FineTune", "the better of both"]
     row = ["HybridAL ΔAcc", "6", "−0.0009", "−0.0044", "+0.0026", "0.0044", "✓ (0.032)", "✓ (0.002)", "✓ (< 0.001)"]
@@ -42,7 +42,7 @@ def test_comparisons(tables: dict[str, Table]) -> None:
     assert texts(tables["wins"], section=1) == ["Retrain", "–", "2/2", "2/2", "1/2", "2/2"]
 
 
-def test_switches_and_signals(tables: dict[str, Table]) -> None:
+def test_switching_tables_of_the_example(tables: dict[str, Table]) -> None:
     assert texts(tables["switch-rounds"]) == ["IMDb", "4.7 ± 0.6", "5.3 ± 1.2"]
     assert texts(tables["post-switch"])[:5] == ["IMDb", "100%", "4.7 ± 0.6", "0.012", "20%"]
     row = ["ΔAcc", "performance", "answers on validation", "0.01", "2", "100%", "4.8 ± 0.4"]
@@ -60,7 +60,7 @@ def test_switches_and_signals(tables: dict[str, Table]) -> None:
     assert chosen == [[], ["0.856", "0.520", "447", "54.0"]]
 
 
-def test_texts(tables: dict[str, Table]) -> None:
+def test_text_tables_of_the_example(tables: dict[str, Table]) -> None:
     assert list(tables)[:4] == ["dataset-sizes", "datasets", "endpoint-f1", "endpoint-nll"]
     assert [texts(tables["datasets"], row) for row in range(3)] == [
         ["sport", "60", "50.00", "20", "50.00", "15", "50.00"],
@@ -73,7 +73,7 @@ def test_texts(tables: dict[str, Table]) -> None:
     assert texts(tables["batch-classes"], 5) == ["HybridAL ΔAcc", "IMDb", "sport", "55.4", "60.0", "50.0"]
 
 
-def test_variations() -> None:
+def test_variation_tables_of_the_example() -> None:
     table = TABLES["pool-size"](example(vary=({"initial": 50}, {"initial": 100})))
     assert table is not None
     assert texts(table)[:2] == ["50", "Retrain"]

@@ -65,7 +65,7 @@ def test_names_however_they_are_spelt() -> None:
     assert known_backbone("my/bert") == "my/bert"
 
 
-def test_units_and_verdicts_are_those_of_welch() -> None:
+def test_verdicts_equal_welchs_test() -> None:
     for gap in (0.0, 0.01, 0.02, 0.03, 0.05):
         mine, theirs = Spread(0.8 + gap, 0.01, 3), Spread(0.8, 0.02, 5)
         welch = stats.ttest_ind_from_stats(mine.mean, 0.01, 3, theirs.mean, 0.02, 5, equal_var=False)
@@ -83,7 +83,7 @@ def test_spreads_of_zero_and_of_nothing() -> None:
     assert verdict == DIFFERS
 
 
-def test_both_sides_stand_beside_each_other() -> None:
+def test_published_and_own_values_are_in_one_row() -> None:
     results = example()
     rows = titled(results)
     assert len(rows) == 5 * 2
@@ -114,21 +114,21 @@ def test_seconds_of_mixed_machines_are_flagged() -> None:
     assert rows["FineTune", "SST-2"]["Saved Measured steps"] != "–"
 
 
-def test_one_seed_says_so() -> None:
+def test_single_seed_is_noted() -> None:
     results = example(tasks=("yahoo",), schedules=("retrain", "hybrid:alpha"), rounds=4, seeds=(42,))
     rows = titled(results)
     assert {row["F1 Verdict"] for row in rows} == {ONE_SEED}
     assert not any("units" in row["F1 Difference"] for row in rows)
 
 
-def test_nothing_in_common_is_none() -> None:
+def test_without_common_methods_there_is_no_table() -> None:
     assert against_paper(example(tasks=("imdb",), backbones=("tiny",), seeds=(1,), rounds=4)) is None
     assert against_paper(Results(pd.DataFrame(), pd.DataFrame(), example().folder)) is None
     other = example(acquisitions=("random",), tasks=("imdb",), seeds=(1,), rounds=4)
     assert against_paper(other) is None
 
 
-def test_what_the_paper_reports_first() -> None:
+def test_first_published_endpoint_is_retrain_on_imdb() -> None:
     first = published()[0]
     assert (first.backbone, first.method, first.task, first.f1) == (
         "distilbert",

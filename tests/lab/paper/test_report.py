@@ -43,7 +43,7 @@ def test_the_page_is_whole_and_its_tables_and_figures_are_files_too(monkeypatch:
     assert f"FineTune: {saved:.0%} fewer optimiser steps than Retrain" in page
 
 
-def test_a_study_with_nothing_complete_says_so(tmp_path: Path) -> None:
+def test_report_without_complete_cells_says_so(tmp_path: Path) -> None:
     folder = StudyFolder.create(tmp_path / "s", Study("<b>none", ("imdb",), ("retrain",)), {})
     page = write_study_report(folder, "paper").read_text(encoding="utf-8")
     assert "No run is complete yet" in page
@@ -52,7 +52,7 @@ def test_a_study_with_nothing_complete_says_so(tmp_path: Path) -> None:
         write_study_report(folder, against_published=True)
 
 
-def test_what_cannot_be_drawn_of_two_acquisitions_together_is_drawn_of_each(tmp_path: Path) -> None:
+def test_figures_of_two_acquisitions_are_drawn_separately(tmp_path: Path) -> None:
     few: dict[str, Any] = {"tasks": ("imdb",), "seeds": (1, 2), "schedules": ("retrain", "fixed:2"), "rounds": 3}
     both = all_figures(results(made_up(tmp_path / "both", acquisitions=("entropy", "badge"), **few)), paper_catalogue())
     alone = all_figures(results(made_up(tmp_path / "alone", **few)), paper_catalogue())

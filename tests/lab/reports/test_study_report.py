@@ -54,5 +54,5 @@ def test_equal_steps_are_no_saving(tmp_path: Path) -> None:
         (2, 4, "2 of its 4 models are not"),
     ],
 )
-def test_how_many_models_guess_is_told_in_words(guesses: int, runs: int, words: str) -> None:
+def test_number_of_guessing_models_is_in_words(guesses: int, runs: int, words: str) -> None:
     assert _guessed("retrain", guesses, runs).startswith(f"Retrain: {words} shown to be better than guessing")

@@ -37,7 +37,7 @@ def test_rounding_is_no_spread() -> None:
     assert np.std([0.3 - 0.2, 0.4 - 0.3, 0.8 - 0.7], ddof=1) > 0
 
 
-def test_few_pairs() -> None:
+def test_summary_of_few_pairs() -> None:
     none, one = summary([], []), summary([0.5], [0.25])
     assert (none.n, none.mean, none.sd) == (0, None, None)
     assert (one.n, one.mean, one.sd) == (1, 0.25, None)

@@ -16,13 +16,13 @@ from .samples import Pair, pairs, study
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 90])
-def test_it_is_scipys(n: int) -> None:
+def test_paired_t_test_equals_scipy(n: int) -> None:
     new, reference = study(n)
     assert paired_p(new, reference) == pytest.approx(float(stats.ttest_rel(new, reference).pvalue), rel=1e-9)
 
 
 @given(pairs)
-def test_swapping_changes_nothing(pair: Pair) -> None:
+def test_swapping_sides_keeps_p(pair: Pair) -> None:
     assert paired_p(*pair) == paired_p(pair[1], pair[0])
 
 
@@ -30,7 +30,7 @@ NO_TEST = [([], []), ([0.5], [0.5]), ([0.3, 0.4], [0.2, 0.3]), ([1, 1], [1, 1])]
 
 
 @pytest.mark.parametrize(("new", "reference"), NO_TEST)
-def test_where_there_is_no_test_there_is_no_p(new: list[float], reference: list[float]) -> None:
+def test_p_is_none_when_no_test_is_possible(new: list[float], reference: list[float]) -> None:
     assert paired_p(new, reference) is None
     found = noninferiority(new, reference, MARGINS[:2])
     assert found.p == found.passes == (None, None)
@@ -41,7 +41,7 @@ MARGINS = [0.0, 0.001, 0.005, 0.01, 0.05]
 
 
 @pytest.mark.parametrize("n", [2, 5, 90])
-def test_one_side_is_scipys_shifted_test(n: int) -> None:
+def test_one_sided_test_equals_scipys_shifted_test(n: int) -> None:
     new, reference = study(n)
     found = noninferiority(new, reference, MARGINS)
     known = [stats.ttest_1samp(new - reference, -margin, alternative="greater") for margin in MARGINS]
@@ -52,7 +52,7 @@ def test_one_side_is_scipys_shifted_test(n: int) -> None:
 
 
 @pytest.mark.parametrize("shift", [-0.004, 0.0, 0.004])
-def test_equivalence_is_statsmodels(shift: float) -> None:
+def test_equivalence_equals_statsmodels(shift: float) -> None:
     new, reference = study(30, shift)
     found = noninferiority(new, reference, [])
     interval = stats.ttest_rel(new, reference).confidence_interval(0.9)

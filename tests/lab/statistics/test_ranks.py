@@ -16,7 +16,7 @@ from .samples import Pair, pairs, study
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 18, 49, 90])
-def test_without_ties_it_is_scipys_exact_test(n: int) -> None:
+def test_wilcoxon_without_ties_equals_scipys_exact_test(n: int) -> None:
     new, reference = study(n)
     known = float(stats.wilcoxon(new, reference, method="exact").pvalue)
     assert signed_rank(new, reference) == pytest.approx(known, rel=1e-9)
@@ -24,7 +24,7 @@ def test_without_ties_it_is_scipys_exact_test(n: int) -> None:
 
 @given(st.lists(st.integers(-4, 4), min_size=2, max_size=9).filter(lambda ds: sum(map(bool, ds)) > 1))
 @settings(max_examples=40, deadline=None)
-def test_with_ties_it_counts_all_signs_as_scipys_permutation_test_does(differences: list[int]) -> None:
+def test_wilcoxon_with_ties_equals_scipys_permutation_test(differences: list[int]) -> None:
     moved = [d for d in differences if d]
     known = stats.wilcoxon(moved, method=stats.PermutationMethod(n_resamples=2 ** len(moved)))
     assert signed_rank(differences, [0] * len(differences)) == pytest.approx(float(known.pvalue), rel=1e-9)
@@ -113,14 +113,14 @@ def test_rank_biserial_comes_from_scipys_rank_sums(differences: list[int]) -> No
 
 
 @given(pairs)
-def test_swapping_turns_all_signs(pair: Pair) -> None:
+def test_swapping_sides_flips_all_effects(pair: Pair) -> None:
     found, turned = effect(*pair), effect(pair[1], pair[0])
     for name in ("d_z", "g_z", "cliffs_delta", "rank_biserial"):
         one, other = getattr(found, name), getattr(turned, name)
         assert (one is None and other is None) or one == pytest.approx(-other, abs=1e-12)
 
 
-def test_degenerate() -> None:
+def test_effects_of_degenerate_samples() -> None:
     none = effect([], [])
     assert (none.d_z, none.g_z, none.cliffs_delta, none.rank_biserial) == (None,) * 4
     one = effect([2], [1])
@@ -133,7 +133,7 @@ def test_degenerate() -> None:
     assert effect([1, 2], [1, 2]).rank_biserial is None
 
 
-def test_the_matrix_is_scipys() -> None:
+def test_spearman_matrix_equals_scipy() -> None:
     rng = np.random.default_rng(5)
     table = np.round(rng.normal(0, 1, (720, 3)) @ [[1, 0.8, 0], [0, 0.6, 0], [0, 0, 1]], 1)
     known = stats.spearmanr(table).statistic
@@ -141,7 +141,7 @@ def test_the_matrix_is_scipys() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=20))
-def test_ties_and_constants(rows: list[tuple[int, int]]) -> None:
+def test_spearman_with_ties_and_constants(rows: list[tuple[int, int]]) -> None:
     table = np.array(rows, dtype=float).reshape(-1, 2)
     found = spearman(pd.DataFrame(table))
     varied = [len(set(table[:, at])) > 1 for at in (0, 1)]
@@ -155,6 +155,6 @@ def test_ties_and_constants(rows: list[tuple[int, int]]) -> None:
 
 
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=20, unique=True))
-def test_only_order_counts(values: list[int]) -> None:
+def test_spearman_depends_on_order_only(values: list[int]) -> None:
     x = pd.Series(values, dtype=float)
     assert spearman(pd.DataFrame({0: x, 1: x**3, 2: -x})) == [[1.0, 1.0, -1.0], [1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]

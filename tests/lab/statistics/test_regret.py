@@ -34,7 +34,7 @@ def test_the_optimum_is_the_least_of_all_that_are_allowed(every: list[Outcome], 
 
 
 @given(outcomes, st.floats(0, 2), st.floats(0, 0.2))
-def test_nobody_who_keeps_the_rule_beats_the_optimum(every: list[Outcome], lam: float, delta: float) -> None:
+def test_no_feasible_switch_beats_the_optimum(every: list[Outcome], lam: float, delta: float) -> None:
     best = optimum(every, lam, delta)
     for s in range(1, len(every) + 1):
         found = regret(every, s, best)
@@ -66,7 +66,7 @@ def test_lambda_moves_it_from_cheap_to_calm() -> None:
     assert optimum(OUTCOMES, lam=10, delta=0.1).switch == 4
 
 
-def test_a_breach_may_look_better_and_is_said_to_be_one() -> None:
+def test_infeasible_switch_with_lower_cost_is_marked() -> None:
     best = optimum(OUTCOMES, lam=0.04, delta=0.01)
     found = regret(OUTCOMES, 1, best)
     assert best.switch == 2
@@ -75,13 +75,13 @@ def test_a_breach_may_look_better_and_is_said_to_be_one() -> None:
     assert found.shortfall == pytest.approx(0.02)
 
 
-def test_rounding_shuts_nobody_out() -> None:
+def test_rounding_excludes_no_feasible_switch() -> None:
     every = [Outcome(1, 1, 0.7), Outcome(1, 1, 0.8)]
     assert optimum(every, delta=0.1).feasible == (1, 2)
     assert not 0.7 >= 0.8 - 0.1
 
 
-def test_who_misses_the_bound_misses_it_by_something() -> None:
+def test_shortfall_of_an_infeasible_switch_is_positive() -> None:
     every = [Outcome(1, 0.1, 0.65), Outcome(1, 0.1, 0.85)]
     for delta in (0.2, math.nextafter(0.2, 0), 0.2 - 1e-15):
         found = regret(every, 1, optimum(every, 0.0, delta))
@@ -104,7 +104,7 @@ def by_force(cost: list[int], nll: list[int]) -> set[int]:
 
 
 @given(points)
-def test_it_is_what_brute_force_finds(rows: list[tuple[int, int]]) -> None:
+def test_pareto_front_equals_brute_force(rows: list[tuple[int, int]]) -> None:
     cost, nll = [row[0] for row in rows], [row[1] for row in rows]
     found = pareto(cost, nll)
     assert set(found) == by_force(cost, nll)
@@ -114,7 +114,7 @@ def test_it_is_what_brute_force_finds(rows: list[tuple[int, int]]) -> None:
     assert along == sorted(along, reverse=True)
 
 
-def test_degenerate() -> None:
+def test_pareto_front_of_degenerate_input() -> None:
     assert pareto([], []) == ()
     assert pareto([1], [1]) == (0,)
     assert pareto([1, 1, 1], [2, 2, 2]) == (0, 1, 2)

@@ -81,7 +81,7 @@ def scores_of(grid: list[Setting[int]], lam: float, share: float = 0.95) -> dict
 
 
 @given(settings_, weights)
-def test_it_is_the_least_score_of_the_candidates(grid: list[Setting[int]], lam: float) -> None:
+def test_choice_has_the_lowest_score(grid: list[Setting[int]], lam: float) -> None:
     found, known = select(grid, lam, 0.95), scores_of(grid, lam)
     least = min(known.values())
     assert found.candidates == tuple(known)
@@ -138,7 +138,7 @@ def test_broken_settings_are_named(f1: float, nll: float, cost: float) -> None:
         select([Setting("good", 0.5, 1, 1), Setting("x", f1, nll, cost)])
 
 
-def test_a_weight_that_cannot_be() -> None:
+def test_invalid_weight_is_refused() -> None:
     for lam in (-0.1, math.nan, math.inf):
         with pytest.raises(UserError, match="λ must be 0 or more"):
             select([Setting("good", 0.5, 1, 1)], lam=lam)
@@ -175,7 +175,7 @@ def test_seconds_can_decide_otherwise_than_steps() -> None:
     assert tune(runs(GRID), cost="seconds")["accuracy"].chosen == (0.005, 2)
 
 
-def test_nothing_to_tune_is_said() -> None:
+def test_study_without_grid_is_refused() -> None:
     with pytest.raises(UserError, match="nothing to tune"):
         tune(runs(GRID[:2] + GRID[-1:]))
     with pytest.raises(UserError, match="nothing to tune"):

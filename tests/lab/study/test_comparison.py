@@ -58,7 +58,9 @@ def timeless(histories: dict[str, tuple[Round, ...]]) -> dict[str, list[Round]]:
     return {spec: [replace(fact, seconds={}) for fact in history] for spec, history in histories.items()}
 
 
-def test_each_schedule_gets_what_it_gets_alone(settings: Settings, whole: Comparison, tmp_path: Path) -> None:
+def test_comparison_gives_each_schedule_its_own_runs_records(
+    settings: Settings, whole: Comparison, tmp_path: Path
+) -> None:
     found = timeless(whole.histories())
     assert list(found) == list(SPECS)
     for spec in ("fixed:3", "hybrid:accuracy:0.9:1"):
@@ -73,7 +75,7 @@ def test_shared_rounds_are_recorded_once(whole: Comparison) -> None:
     assert sorted(words) == sorted({"R", "RR", "RRR", "RRF", "F", "FF", "FFF"})
 
 
-def test_cut_off_it_goes_on(settings: Settings, whole: Comparison, tmp_path: Path) -> None:
+def test_interrupted_comparison_resumes(settings: Settings, whole: Comparison, tmp_path: Path) -> None:
     compared = Comparison.begin(settings, SPECS, tmp_path / "comparison")
     with pytest.raises(KeyboardInterrupt):
         compared.resume(Listener(stop_at=5))
@@ -89,7 +91,7 @@ def test_cut_off_it_goes_on(settings: Settings, whole: Comparison, tmp_path: Pat
     assert listener.heard == [(3, 3, "finetune"), "RRF", (3, 3, "retrain"), "RRR"]
 
 
-def test_a_finished_one_is_not_computed_again(whole: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_comparison_is_not_computed_again(whole: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_arguments: object) -> None:
         raise AssertionError("a model was built for nothing")
 
@@ -123,7 +125,7 @@ def test_a_schedule_named_twice_is_one(settings: Settings, tmp_path: Path) -> No
         ({"label": None, "classes": ("sport", "food")}, ("retrain",), "A comparison simulates its labels, and "),
     ],
 )
-def test_what_cannot_work_leaves_no_folder(
+def test_invalid_comparison_leaves_no_folder(
     changes: dict[str, object], specs: tuple[str, ...], sentence: str, settings: Settings, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError) as caught:

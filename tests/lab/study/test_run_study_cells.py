@@ -39,7 +39,7 @@ class Stop(Observer):
             raise KeyboardInterrupt
 
 
-def test_a_study_that_is_stopped_twice_ends_like_one_that_never_was(tmp_path: Path) -> None:
+def test_study_stopped_twice_equals_an_uninterrupted_one(tmp_path: Path) -> None:
     study = small_study(tmp_path)
     whole = begin_study(study, tmp_path / "whole")
     assert [outcome.error for outcome in run_study(whole, Here())] == [None, None]
@@ -121,7 +121,7 @@ def test_a_failing_cell_is_reported_and_does_not_stop_the_others(
     assert [outcome.error for outcome in run_study(folder, Here())] == [None]
 
 
-def test_what_cannot_work_is_refused_before_there_is_a_folder(tmp_path: Path) -> None:
+def test_invalid_study_is_refused_before_its_folder_exists(tmp_path: Path) -> None:
     study = small_study(tmp_path, overrides={"initial": 5000})
     with pytest.raises(UserError, match="too few for an initial pool of 5000"):
         begin_study(study, tmp_path / "s")

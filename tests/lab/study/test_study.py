@@ -109,7 +109,7 @@ def test_a_yaml_file_is_a_study(tmp_path: Path) -> None:
         ("tasks: [imdb]\nschedules: [retrain]\nvary: [{bach: 3}]\n", "`bach` is not a field of a protocol"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, says: str) -> None:
+def test_bad_study_file_is_refused(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     with pytest.raises(UserError, match=says):

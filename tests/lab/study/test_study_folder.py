@@ -75,7 +75,7 @@ def test_one_process_at_a_time_works_on_a_cell(folder: StudyFolder) -> None:
         folder.working_on(first).__enter__()
 
 
-def test_a_folder_that_says_what_was_asked_has_all_its_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_study_json_is_written_after_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever its creation is cut off; what is left then is not taken for another study's."""
     study = Study("s", ("imdb",), ("retrain",), seeds=(1,))
     tasks = {"one": toy_task(12, 4, 4), "two": toy_task(12, 4, 4, seed=1)}
@@ -114,7 +114,7 @@ def test_of_two_that_begin_at_the_same_moment_the_first_has_the_folder(
     assert StudyFolder.open(tmp_path / "s").study == one
 
 
-def test_it_opens_again_and_is_not_made_twice(folder: StudyFolder) -> None:
+def test_study_folder_reopens_and_is_not_created_twice(folder: StudyFolder) -> None:
     again = StudyFolder.open(folder.path)
     assert [cell.key for cell in again.cells] == [cell.key for cell in folder.cells]
     with pytest.raises(UserError, match="holds a study already"):

@@ -70,7 +70,7 @@ def test_findings_give_the_papers_method_its_best_chance() -> None:
     assert (study.protocol, study.backbones, study.seeds) == ("paper", ("minilm",), (42, 43, 44, 45, 46))
 
 
-def test_an_unknown_name_gets_the_list() -> None:
+def test_unknown_preset_gets_the_list() -> None:
     with pytest.raises(UserError, match=r"no study named 'mian'; did you mean 'main'\?"):
         preset("mian")
 
@@ -117,7 +117,7 @@ def played(name: str, task: dict[str, Any], folder: Path, **rules: Any) -> dict[
     }
 
 
-def test_learners_in_small(file: dict[str, Any], tmp_path: Path) -> None:
+def test_shrunk_learners_preset_runs(file: dict[str, Any], tmp_path: Path) -> None:
     runs = played("learners", file, tmp_path, initial=20, rounds=6)
     steps = {run: sum(fact.cost.steps for fact in history) for run, history in runs.items()}
     assert {schedule for _, schedule in runs} == {"auto", "retrain", "finetune", "refit"}
@@ -138,7 +138,7 @@ def test_learners_in_small(file: dict[str, Any], tmp_path: Path) -> None:
     assert learnt.f1 > frozen.f1 - 0.02
 
 
-def test_late_class_in_small(file: dict[str, Any], tmp_path: Path) -> None:
+def test_shrunk_late_class_preset_runs(file: dict[str, Any], tmp_path: Path) -> None:
     runs = played(
         "late-class", {**file, "validation_size": 20}, tmp_path, initial=20, rounds=8, late_class=5, validation_size=10
     )

@@ -111,7 +111,9 @@ def transformer_cell(**overrides: Any) -> Watched:
     ],
     ids=["linear", "transformer", "transformer that carries moments"],
 )
-def test_together_as_alone(make: Callable[[], Watched], specs: tuple[str, ...], tmp_path: Path) -> None:
+def test_shared_walk_gives_the_records_of_separate_runs(
+    make: Callable[[], Watched], specs: tuple[str, ...], tmp_path: Path
+) -> None:
     cell, schedules = make(), schedules_of(*specs)
     facts = walked(cell, schedules, tmp_path)
     together = dict(cell.weights)
@@ -123,7 +125,7 @@ def test_together_as_alone(make: Callable[[], Watched], specs: tuple[str, ...], 
         assert same_bits(together[state.update_sequence], state.weights)
 
 
-def test_each_word_is_computed_once(tmp_path: Path) -> None:
+def test_each_update_sequence_is_computed_once(tmp_path: Path) -> None:
     cell, schedules = linear_cell(), schedules_of(*SPECS)
     facts = walked(cell, schedules, tmp_path)
     assert set(Counter(cell.words).values()) == {1}
@@ -162,7 +164,7 @@ def test_first_rounds_are_shared_where_they_train_alike(
         assert timeless(found[schedule.spec]) == timeless(alone)
 
 
-def test_arguments_are_part_of_the_word(tmp_path: Path) -> None:
+def test_arguments_are_part_of_the_update_sequence(tmp_path: Path) -> None:
     cell = linear_cell()
     walked(cell, schedules_of("anchor:0.5", "anchor:0.7", "replay:1", "replay:11"), tmp_path)
     assert len(cell.words) == len(set(cell.words)) == 1 + 4 * 3
@@ -182,7 +184,7 @@ def test_a_fork_may_come_before_the_first_round(tmp_path: Path) -> None:
     assert [fact.update_sequence for fact in walked(cell, schedules_of("retrain", "finetune"), tmp_path)] == ["F", "R"]
 
 
-def test_begin_hears_of_each_round_before_it_is_computed(tmp_path: Path) -> None:
+def test_begin_is_called_before_each_round(tmp_path: Path) -> None:
     cell = linear_cell(rounds=2)
     heard: list[object] = []
     Trie(
@@ -214,7 +216,7 @@ class TestCutOff:
         return facts
 
     @pytest.mark.parametrize("cut_at", range(WORDS))
-    def test_nothing_is_computed_twice(self, cut_at: int, whole: list[Round], tmp_path: Path) -> None:
+    def test_resumed_walk_computes_nothing_twice(self, cut_at: int, whole: list[Round], tmp_path: Path) -> None:
         cell = linear_cell()
         known = walked(cell, ALL_WORDS, tmp_path, cut_at=cut_at)
         assert len(known) == cut_at
@@ -222,7 +224,7 @@ class TestCutOff:
         assert timeless(facts) == timeless(whole)
         assert len(cell.words) == self.COMPUTED
 
-    def test_nor_when_it_happens_all_the_time(self, whole: list[Round], tmp_path: Path) -> None:
+    def test_walk_interrupted_at_every_round_gives_the_same_records(self, whole: list[Round], tmp_path: Path) -> None:
         cell = linear_cell()
         known = walked(cell, ALL_WORDS, tmp_path, cut_at=0)
         # The first record of each walk is of the round that the walk before had computed.
@@ -233,7 +235,7 @@ class TestCutOff:
         assert len(cell.words) == self.COMPUTED
 
     @pytest.mark.parametrize("cut_at", [0, 5, 13, 28])
-    def test_kept_rarely_a_state_is_computed_again(
+    def test_rarely_stored_state_is_computed_again(
         self, cut_at: int, whole: list[Round], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(trie, "SECONDS_BETWEEN_STATES", 1000.0)
@@ -296,7 +298,7 @@ class TestCutOff:
         ],
         ids=["linear", "transformer", "transformer with a share to measure on"],
     )
-    def test_what_is_computed_from_facts_alone_is_what_went_on(
+    def test_walk_from_records_equals_the_original(
         self, make: Callable[[], Watched], specs: tuple[str, ...], tmp_path: Path
     ) -> None:
         """To the last bit: weights, and every fact of the rounds that follow."""
@@ -320,7 +322,7 @@ class TestMemory:
         # The trunk's at the fork, the last of the tail, and the one that was just made of it.
         assert max(cell.alive) == 3
 
-    def test_a_resumed_walk_too(self, tmp_path: Path) -> None:
+    def test_resumed_walk_keeps_few_states(self, tmp_path: Path) -> None:
         cell = linear_cell(rounds=12)
         schedules = schedules_of("retrain", *(f"fixed:{first}" for first in range(1, 13)))
         known = walked(cell, schedules, tmp_path, cut_at=40)
@@ -342,7 +344,7 @@ class TestMemory:
 
 
 class TestHistories:
-    def test_as_far_as_they_are_known(self, tmp_path: Path) -> None:
+    def test_histories_end_at_the_last_known_round(self, tmp_path: Path) -> None:
         schedules = schedules_of("retrain", "fixed:3")
         facts = walked(linear_cell(), schedules, tmp_path, cut_at=3)
         known = {fact.update_sequence: fact for fact in facts}

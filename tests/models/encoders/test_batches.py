@@ -136,7 +136,7 @@ def test_texts_of_one_token_and_of_as_many_as_fit_share_a_row(backbone: Backbone
     torch.testing.assert_close(packed, padded, rtol=1e-4, atol=1e-5)
 
 
-def test_an_exported_model_knows_nothing_of_packing(backbone: Backbone, task: Task, tmp_path: Path) -> None:
+def test_exported_model_does_not_pack(backbone: Backbone, task: Task, tmp_path: Path) -> None:
     classifier_of(backbone, task).save(tmp_path)
     assert "hybridal" not in (tmp_path / "config.json").read_text(encoding="utf-8")
 

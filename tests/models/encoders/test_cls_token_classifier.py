@@ -37,9 +37,7 @@ def with_pooler(backbone: Backbone, pooler: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_what_is_saved_computes_the_same_in_transformers(
-    architecture: str, tiny: Backbone, task: Task, tmp_path: Path
-) -> None:
+def test_saved_classifier_equals_transformers(architecture: str, tiny: Backbone, task: Task, tmp_path: Path) -> None:
     classifier = classifier_of(random_backbone(architecture, tiny.folder, tmp_path / "encoder"), task)
     assert isinstance(classifier.module, ClsTokenClassifier)
     classifier.save(tmp_path / "saved")
@@ -54,7 +52,7 @@ def test_what_is_saved_computes_the_same_in_transformers(
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_what_is_saved_is_loaded_again_without_transformers(
+def test_saved_classifier_loads_without_transformers(
     architecture: str, tiny: Backbone, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     classifier = classifier_of(random_backbone(architecture, tiny.folder, tmp_path / "encoder"), task)
@@ -72,7 +70,7 @@ def test_a_head_of_other_classes_is_refused(backbone: Backbone, task: Task, tmp_
         load_cls_token_classifier(Backbone("saved", tmp_path / "saved"), [*task.classes, "more"], BUILD)
 
 
-def test_a_pooler_that_is_not_there_is_drawn_as_the_head_is(backbone: Backbone, task: Task) -> None:
+def test_missing_pooler_is_initialised_like_the_head(backbone: Backbone, task: Task) -> None:
     with_pooler(backbone, {})
     module, missing = load_cls_token_classifier(backbone, task.classes, BUILD)
     assert isinstance(module, BertClassifier)

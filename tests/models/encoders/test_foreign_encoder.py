@@ -22,7 +22,7 @@ def backbone(tiny: Backbone, tmp_path: Path) -> Backbone:
 
 
 @pytest.mark.parametrize("pooling", ["first", "mean"])
-def test_it_is_padded_and_computes_what_transformers_computes(backbone: Backbone, task: Task, pooling: str) -> None:
+def test_foreign_encoder_is_padded_and_equals_transformers(backbone: Backbone, task: Task, pooling: str) -> None:
     classifier, texts = classifier_of(backbone, task, pooling=pooling), examples_of(backbone, task.train)
     assert not classifier.packs
     assert isinstance(
@@ -40,7 +40,7 @@ def test_it_is_padded_and_computes_what_transformers_computes(backbone: Backbone
     np.testing.assert_allclose(classifier.head().logits(found.embedding), found.logits, atol=1e-4)
 
 
-def test_what_is_saved_computes_the_same_in_transformers(backbone: Backbone, task: Task, tmp_path: Path) -> None:
+def test_saved_foreign_encoder_equals_transformers(backbone: Backbone, task: Task, tmp_path: Path) -> None:
     classifier: Classifier = classifier_of(backbone, task)
     classifier.save(tmp_path / "saved")
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved").eval()

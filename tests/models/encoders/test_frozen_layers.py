@@ -31,7 +31,7 @@ def backbone(request: pytest.FixtureRequest, tiny: Backbone, tmp_path_factory: p
 
 
 @pytest.mark.parametrize("top", [0, 1, 2])
-def test_the_top_on_states_says_what_the_whole_says_on_tokens(backbone: Backbone, task: Task, top: int) -> None:
+def test_top_layers_on_cached_states_equal_the_whole_encoder(backbone: Backbone, task: Task, top: int) -> None:
     whole, part = classifier_of(backbone, task), Classifier(backbone, task.classes, 7, CPU, train_layers=top)
     texts = examples_of(backbone, task.train)
     expected = predict(whole, texts.source, texts.rows, features=True)
@@ -99,7 +99,7 @@ def test_the_states_of_a_text_do_not_depend_on_other_texts(backbone: Backbone, t
     assert np.array_equal(at_once.joined(texts.rows), in_parts.joined(texts.rows))
 
 
-def test_a_full_disk_is_said_and_nothing_half_written_is_read(tiny: Backbone, task: Task) -> None:
+def test_full_disk_is_reported_and_partial_states_are_not_read(tiny: Backbone, task: Task) -> None:
     classifier = Classifier(tiny, task.classes, 7, CPU, train_layers=1)
     texts = examples_of(tiny, task.train)
     states = classifier.source(texts.source)  # type: ignore[arg-type]

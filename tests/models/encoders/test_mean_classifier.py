@@ -41,7 +41,7 @@ def test_the_head_reads_the_normalised_mean_of_all_tokens(backbone: Backbone, ta
         np.testing.assert_allclose(outputs.logits[row], expected, atol=1e-3)
 
 
-def test_nothing_is_trained_that_has_no_part_in_the_logits(backbone: Backbone, task: Task) -> None:
+def test_unused_parameters_are_not_trained(backbone: Backbone, task: Task) -> None:
     classifier, texts = classifier_of(backbone, task, pooling="mean"), examples_of(backbone, task.train)
     classifier.logits_of(texts.source, texts.rows[:4]).sum().backward()
     assert [name for name, parameter in classifier.trainable().items() if parameter.grad is None] == []
@@ -57,7 +57,7 @@ def test_another_head_changes_no_more_than_the_head(tiny: Backbone, task: Task) 
     assert same_weights({name: start[name] for name in others}, {name: classifier.pretrained[name] for name in others})
 
 
-def test_it_holds_other_weights_inside_and_its_own_after(tiny: Backbone, task: Task) -> None:
+def test_other_weights_apply_only_inside_the_block(tiny: Backbone, task: Task) -> None:
     classifier = classifier_of(tiny, task, pooling="mean")
     moved = {name: value + 1 for name, value in classifier.pretrained.items()}
     classifier.load(moved)

@@ -76,7 +76,7 @@ def theirs(backbone: Backbone, task: Task) -> Classifier:
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_trained_with_dropout_it_equals_transformers_to_the_last_bit(
+def test_training_with_dropout_equals_transformers_to_the_last_bit(
     name: str, made: Callable[[str], Backbone], task: Task
 ) -> None:
     backbone = made(name)
@@ -124,7 +124,7 @@ def test_masks_over_keys_and_masks_ready_for_attention(
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_a_field_that_a_configuration_leaves_out_means_what_it_means_there(name: str) -> None:
+def test_missing_configuration_fields_have_transformers_defaults(name: str) -> None:
     theirs, defaults = AutoConfig.for_model(name), OWN[name].defaults
     assert {field: getattr(theirs, field) for field in defaults} == defaults
     assert has_own_encoder(theirs.to_dict())
@@ -144,7 +144,7 @@ def test_a_checkpoint_that_only_transformers_reads_gets_our_encoder(
     assert same_weights(found.pretrained, expected.pretrained)
 
 
-def test_half_precision_is_read_as_whole(backbone: Backbone) -> None:
+def test_half_precision_weights_are_read_as_float32(backbone: Backbone) -> None:
     weights = {name: value.half() for name, value in load_file(backbone.folder / WEIGHTS).items()}
     save_file(weights, backbone.folder / WEIGHTS, {"format": "pt"})
     body = read(backbone)
@@ -161,7 +161,7 @@ def test_half_precision_is_read_as_whole(backbone: Backbone) -> None:
         {"num_hidden_layers": 1}, {"chunk_size_feed_forward": 4}, {"auto_map": {"AutoModel": "code.Model"}},
     ],
 )  # fmt: skip
-def test_what_is_configured_otherwise_is_left_to_transformers(backbone: Backbone, changes: dict[str, Any]) -> None:
+def test_unknown_configuration_is_left_to_transformers(backbone: Backbone, changes: dict[str, Any]) -> None:
     assert type(read(backbone)) in (Bert, MPNet)
     path = backbone.folder / CONFIG
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
@@ -182,7 +182,7 @@ def test_other_weights_are_left_to_transformers(backbone: Backbone, what: str) -
 
 
 @pytest.mark.parametrize("what", ["in another file", "cut off", "with an adapter"])
-def test_files_that_are_not_whole_are_left_to_transformers(backbone: Backbone, what: str) -> None:
+def test_incomplete_files_are_left_to_transformers(backbone: Backbone, what: str) -> None:
     file = backbone.folder / WEIGHTS
     if what == "in another file":
         shutil.move(file, backbone.folder / "model-00001-of-00001.safetensors")

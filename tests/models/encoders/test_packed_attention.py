@@ -48,7 +48,7 @@ def assert_same(found: Tensor, expected: Tensor, inputs: tuple[Tensor, ...]) -> 
 
 @settings(max_examples=40)
 @given(LENGTHS, st.booleans(), st.integers(0, 99))
-def test_each_text_looks_at_itself_alone(lengths: list[int], per_text: bool, seed: int) -> None:
+def test_each_text_attends_only_to_itself(lengths: list[int], per_text: bool, seed: int) -> None:
     inputs = drawn(lengths, per_text, seed)
     whole = [torch.ones(HEADS, 1, 1)] * len(lengths)
     assert_same(attend(*inputs, lengths), one_by_one(*inputs, lengths, whole), inputs)

@@ -63,7 +63,7 @@ class TestEveryArchitecture:
         assert farthest(found_alone(model, *batch), truth) < 3e-5
 
     @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
-    def test_half_the_digits_cost_it_no_more_than_they_cost_us(
+    def test_half_precision_costs_no_more_accuracy_than_in_our_model(
         self, name: str, kind: torch.dtype, tmp_path: Path
     ) -> None:
         body, head = body_of(name), head_of(5, 3)
@@ -89,7 +89,7 @@ class TestEveryArchitecture:
         torch.testing.assert_close((weight, bias), (head[0] / 2, head[1] / 2))
 
 
-def test_whose_attention_asks_for_more_than_queries_and_keys_is_refused() -> None:
+def test_attention_with_additional_inputs_is_refused() -> None:
     assert all(is_native_exportable(body_of(name)) for name in PLAIN)
     assert not any(is_native_exportable(body_of(name)) for name in OTHER)
     shape = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}

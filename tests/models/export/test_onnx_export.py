@@ -47,7 +47,7 @@ def session_of(path: Path) -> Any:
 
 
 @installed
-def test_a_file_for_any_number_of_texts_of_any_length(tmp_path: Path) -> None:
+def test_exported_file_takes_any_number_and_length_of_texts(tmp_path: Path) -> None:
     module = Probabilities(pooled_classifier(body_of("bert"), *head_of(3, 4), 1.3, CLASSES))
     path = export_onnx(module, Letters(), CLASSES, tmp_path)
     assert path == tmp_path / "model.onnx"
@@ -84,7 +84,7 @@ class Flat(torch.nn.Module):  # type: ignore[misc]
 
 
 @installed
-def test_an_answer_that_differs_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_with_differing_probabilities_is_discarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     traced = onnx._traced
     monkeypatch.setattr(onnx, "_traced", lambda _module, example: traced(Flat(0.0), example))
     with pytest.raises(UserError, match=r"probabilities differ from the classifier's by 0\.5"):
@@ -93,7 +93,7 @@ def test_an_answer_that_differs_is_not_kept(tmp_path: Path, monkeypatch: pytest.
 
 
 @installed
-def test_what_cannot_be_traced_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_untraceable_model_gets_one_sentence(tmp_path: Path) -> None:
     class Decides(torch.nn.Module):  # type: ignore[misc]
         def forward(self, input_ids: Any, attention_mask: Any) -> Any:
             return input_ids.float() if input_ids.sum() > 3 else attention_mask.float()

@@ -52,14 +52,14 @@ def test_a_saved_model_is_read_back_as_body_and_head(name: str, tmp_path: Path) 
     assert farthest(expected(again, weight, bias, 1.0, *batch), expected(body, *head, 1.7, *batch)) < 1e-5
 
 
-def test_a_classifier_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_foreign_classifier_code_is_refused(tmp_path: Path) -> None:
     config = body_of("bert").config
     AutoModelForSequenceClassification.from_config(config).save_pretrained(tmp_path)
     with pytest.raises(UserError, match=f"{tmp_path} holds a classifier that was not exported"):
         read_portable(tmp_path)
 
 
-def test_who_has_nothing_of_ours_loads_it_with_the_file_beside_it(
+def test_exported_folder_loads_without_hybridal(
     tiny: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CONFIG_MAPPING, "_extra_content", {})  # as if transformers had never heard of us

@@ -83,13 +83,13 @@ def by_kernels(runs: list[int]) -> list[Tensor]:
 
 
 @needs_kernels
-def test_words_that_wait_end_where_torch_s_optimiser_brings_them() -> None:
+def test_lazy_rows_equal_torchs_adamw() -> None:
     for expected, found in zip(by_torch(6), by_kernels([6]), strict=True):
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
 
 
 @needs_kernels
-def test_how_long_a_word_waits_changes_no_bit() -> None:
+def test_lazy_interval_changes_no_bit() -> None:
     whole = by_kernels([6])
     for runs in ([1] * 6, [2, 4]):
         assert all(a.equal(b) for a, b in zip(by_kernels(runs), whole, strict=True))

@@ -35,7 +35,7 @@ def by_the_formula(qkv: Tensor, lengths: list[int], bias: Tensor | None = None) 
 
 # Texts of one block; of several, of which the last is not full; and of smaller ones, where there is little room.
 @pytest.mark.parametrize(("lengths", "most"), [([3, 1, 16], 64), ([70, 2], 64), ([70, 2], 32)])
-def test_each_text_attends_to_itself_alone(lengths: list[int], most: int) -> None:
+def test_each_text_attends_only_to_itself(lengths: list[int], most: int) -> None:
     from hybridal.models.gpu.attention_kernels import Attention
 
     tokens = sum(lengths)

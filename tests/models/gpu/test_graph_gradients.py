@@ -22,7 +22,7 @@ from .parts import Repeater, pair
 @pytest.mark.gpu
 @pytest.mark.parametrize("pooling", ["first", "mean"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_graphs_find_the_plain_path_s_norm(
+def test_gradient_norm_of_graphs_equals_the_plain_path(
     architecture: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
 ) -> None:
     plain, fast = pair(random_backbone(architecture, tiny.folder, tmp_path), task, pooling)

@@ -18,7 +18,7 @@ from .parts import pair
 @pytest.mark.gpu
 @pytest.mark.parametrize("pooling", ["first", "mean"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_graphs_say_what_the_plain_path_says(
+def test_outputs_of_graphs_equal_the_plain_path(
     architecture: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
 ) -> None:
     plain, fast = pair(random_backbone(architecture, tiny.folder, tmp_path), task, pooling)
@@ -48,7 +48,7 @@ def test_a_pass_sees_weights_that_were_loaded_after_it_was_recorded(tiny: Backbo
 
 
 @pytest.mark.gpu
-def test_alone_a_text_does_not_notice_its_neighbours(tiny: Backbone, task: Task) -> None:
+def test_batch_invariant_output_does_not_depend_on_other_texts(tiny: Backbone, task: Task) -> None:
     _, fast = pair(tiny, task, "mean")
     texts = examples_of(tiny, task.train)
     together = predict(fast, texts.source, texts.rows, features=True, batch_invariant=True)
@@ -79,7 +79,7 @@ def test_rows_hold_all_texts_in_their_order_and_have_one_shape(longest: int) -> 
 
 
 @pytest.mark.parametrize("longest", [3, 40, 700])
-def test_alone_each_text_is_padded_to_its_own_step(longest: int) -> None:
+def test_batch_invariant_pass_pads_each_text_to_its_own_bucket(longest: int) -> None:
     sizes = np.random.default_rng(0).integers(1, longest + 1, 600)
     found = list(batches(sizes, 700, TOKENS, batch_invariant=True))
     assert sorted(row for batch, _ in found for row in batch.tolist()) == list(range(600))

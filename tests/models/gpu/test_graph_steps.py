@@ -143,9 +143,7 @@ def test_two_lanes_do_not_disturb_each_other(tiny: Backbone, task: Task) -> None
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_what_is_recorded_is_a_step_of_the_plain_path(
-    architecture: str, tiny: Backbone, task: Task, tmp_path: Path
-) -> None:
+def test_recorded_step_equals_a_plain_step(architecture: str, tiny: Backbone, task: Task, tmp_path: Path) -> None:
     backbone = random_backbone(architecture, tiny.folder, tmp_path)
     plain, recorded = classifier_of(backbone, task), classifier_of(backbone, task)
     texts = examples_of(backbone, task.train)
@@ -192,9 +190,7 @@ def trained_at_the_top(classifier: Classifier, texts: Examples) -> dict[str, Any
 
 
 @pytest.mark.parametrize("pooling", ["first", "mean"])
-def test_layers_that_stay_frozen_in_a_graph_say_what_those_that_were_taken_out_say(
-    pooling: str, tiny: Backbone, task: Task
-) -> None:
+def test_frozen_layers_in_a_graph_equal_removed_ones(pooling: str, tiny: Backbone, task: Task) -> None:
     plain, texts = Device("cpu", "fp32", fast=False), examples_of(tiny, task.train)
     apart = Classifier(tiny, task.classes, 7, plain, train_layers=1, pooling=pooling)
     whole = Classifier(tiny, task.classes, 7, plain, train_layers=1, pooling=pooling)

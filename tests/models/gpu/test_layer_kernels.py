@@ -54,7 +54,7 @@ def test_add_norm_is_a_layer_norm_of_a_sum_forward_and_backward(rows: int, has_o
         torch.testing.assert_close(piece, wanted, rtol=1e-4, atol=1e-4)
 
 
-def test_gelu_is_torch_s() -> None:
+def test_gelu_equals_torch() -> None:
     from hybridal.models.gpu import layer_kernels as kernels
 
     values = drawn(ROWS, WIDTH)

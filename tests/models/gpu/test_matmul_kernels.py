@@ -19,7 +19,7 @@ def close(found: torch.Tensor, wanted: torch.Tensor) -> None:
 
 
 @pytest.mark.parametrize(("rows", "depth", "columns"), [*SIZES, LARGE])
-def test_a_linear_layer_says_what_torch_s_does(rows: int, depth: int, columns: int) -> None:
+def test_linear_layer_equals_torch(rows: int, depth: int, columns: int) -> None:
     from hybridal.models.gpu import matmul_kernels as products
 
     values, weight, bias = drawn(rows, depth), drawn(columns, depth), drawn(columns)
@@ -27,7 +27,7 @@ def test_a_linear_layer_says_what_torch_s_does(rows: int, depth: int, columns: i
 
 
 @pytest.mark.parametrize(("rows", "depth", "columns"), SIZES)
-def test_gelu_comes_beside_what_it_is_of(rows: int, depth: int, columns: int) -> None:
+def test_forward_gelu_returns_product_and_activation(rows: int, depth: int, columns: int) -> None:
     from hybridal.models.gpu import matmul_kernels as products
 
     values, weight, bias = drawn(rows, depth), drawn(columns, depth), drawn(columns)
@@ -37,7 +37,7 @@ def test_gelu_comes_beside_what_it_is_of(rows: int, depth: int, columns: int) ->
 
 
 @pytest.mark.parametrize(("rows", "depth", "columns"), SIZES)
-def test_gradients_are_torch_s(rows: int, depth: int, columns: int) -> None:
+def test_gradients_equal_torch(rows: int, depth: int, columns: int) -> None:
     from hybridal.models.gpu import matmul_kernels as products
 
     values, weight, bias = (one.requires_grad_() for one in (drawn(rows, depth), drawn(columns, depth), drawn(columns)))

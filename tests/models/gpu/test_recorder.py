@@ -49,7 +49,7 @@ def test_recording_leaves_the_generators_as_they_were() -> None:
 
 
 @pytest.mark.gpu
-def test_no_recording_takes_a_stream_that_somebody_works_on() -> None:
+def test_recording_uses_an_idle_stream() -> None:
     device = torch.device("cuda")
     ones = torch.ones(16, device=device)
     at_work = {torch.cuda.Stream(device).cuda_stream for _ in range(100)}
@@ -123,7 +123,7 @@ def test_graphs_of_two_threads_do_not_write_over_each_others_products() -> None:
     assert not wrong
 
 
-def test_what_cannot_be_recorded_is_said_in_a_sentence_with_a_way_around() -> None:
+def test_unrecordable_work_gets_one_sentence_with_a_workaround() -> None:
     with (
         pytest.raises(UserError, match=r"recorded as a CUDA graph \(not permitted\); use `arithmetic=plain`"),
         _unrecordable_as_user_error(),

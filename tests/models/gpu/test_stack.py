@@ -55,7 +55,7 @@ def test_a_stack_trains_as_the_encoder_s_own_layers_do(
 
 
 @needs_kernels
-def test_weights_that_are_loaded_are_those_that_answer(tiny: Backbone, task: Task) -> None:
+def test_loaded_weights_are_used(tiny: Backbone, task: Task) -> None:
     classifier = Classifier(tiny, task.classes, 7, PLAIN)
     stack = stacked(classifier).stack
     assert stack is not None

@@ -9,7 +9,7 @@ from hybridal.models.training.adamw import PARTS, AdamW
 
 
 @pytest.mark.parametrize("as_tensor", [False, True])
-def test_it_steps_as_torch_s_own_to_the_last_bit(as_tensor: bool) -> None:
+def test_adamw_equals_torch_to_the_last_bit(as_tensor: bool) -> None:
     shapes = {"matrix": (7, 5), "vector": (33,), "unused": (4,)}
     ours: dict[str, Any] = {name: torch.nn.Parameter(torch.randn(shape)) for name, shape in shapes.items()}
     theirs: dict[str, Any] = {name: torch.nn.Parameter(value.detach().clone()) for name, value in ours.items()}

@@ -14,11 +14,11 @@ def test_every_class_has_a_text_with_a_letter_of_its_own_or_none_has(classes: li
     assert len(set(names)) == len(names)
 
 
-def test_marks_belong_to_their_letters() -> None:
+def test_combining_marks_stay_with_their_letters() -> None:
     assert readable_names(["e\u0301te\u0301", "खेल"]) == ["été", "खेल"]
 
 
-def test_names_that_sound_alike_stay_as_they_are_written() -> None:
+def test_names_equal_after_normalisation_are_kept_as_written() -> None:
     assert readable_names(["a_b", "a b", "Other"]) == ["a_b", "a b", "Other"]
 
 

@@ -81,7 +81,7 @@ class PlainLoop:
 
 
 @pytest.mark.parametrize("batch", [None, 21, 5])
-def test_the_weights_of_a_plain_loop(classifier: Classifier, examples: Examples, batch: int | None) -> None:
+def test_fit_equals_a_plain_training_loop(classifier: Classifier, examples: Examples, batch: int | None) -> None:
     plain = PlainLoop(classifier.module, RULES)
     plain.run(examples, batch or RULES.train_batch, RULES.max_epochs, seed=5, round=2)
     found = train(classifier, examples, batch=batch)
@@ -119,7 +119,7 @@ def test_a_parameter_without_a_part_in_the_logits_carries_no_moments(
     assert again.moments["step/classifier.bias"] == 2 * RULES.max_epochs * 3
 
 
-def test_where_it_starts_is_left_as_it_is(classifier: Classifier, examples: Examples) -> None:
+def test_start_weights_are_not_modified(classifier: Classifier, examples: Examples) -> None:
     start = {name: tensor + 0.01 for name, tensor in classifier.weights().items()}
     kept = {name: tensor.clone() for name, tensor in start.items()}
     pretrained = {name: tensor.clone() for name, tensor in classifier.pretrained.items()}
@@ -240,7 +240,7 @@ def scripted(classifier: Classifier, tiny: Backbone, task: Task) -> Scripted:
         ([0.5], {"max_epochs": 1}, 1, 1),
     ],
 )
-def test_which_epoch_is_kept(
+def test_best_epoch_is_kept(
     scripted: Scripted, losses: list[float], changes: dict[str, Any], kept: int, run: int
 ) -> None:
     found, script = scripted(losses, **changes)
@@ -248,7 +248,7 @@ def test_which_epoch_is_kept(
     assert len(script.outputs) == run  # one pass an epoch, and none for the epoch that is kept
 
 
-def test_early_stopping_as_a_textbook_has_it(scripted: Scripted) -> None:
+def test_early_stopping_equals_the_textbook_rule(scripted: Scripted) -> None:
     def textbook(losses: Sequence[float], patience: int, min_delta: float) -> tuple[int, int]:
         best, kept, waited = math.inf, 0, 0
         for epoch, loss in enumerate(losses, start=1):
@@ -289,7 +289,7 @@ def test_without_validation_all_epochs_run(classifier: Classifier, examples: Exa
     assert (found.kept_epoch, found.cost.epochs, found.validation) == (4, 4, None)
 
 
-def test_the_best_starts_anew_each_round(scripted: Scripted) -> None:
+def test_best_loss_is_reset_each_round(scripted: Scripted) -> None:
     scripted([0.1, 0.2, 0.2])
     found, _ = scripted([0.9, 0.8, 0.85, 0.86])
     assert found.kept_epoch == 2
@@ -335,12 +335,12 @@ def test_cost_is_counted(classifier: Classifier, examples: Examples, batch: int 
     assert found.cost.epochs == RULES.max_epochs
 
 
-def test_epochs_that_are_not_kept_cost_too(scripted: Scripted) -> None:
+def test_discarded_epochs_are_counted_as_cost(scripted: Scripted) -> None:
     found, _ = scripted([0.5, 0.6, 0.7])
     assert (found.kept_epoch, found.cost.steps, found.cost.examples) == (1, 3, 6)
 
 
-def test_nothing_to_learn_from_is_no_training(classifier: Classifier, examples: Examples) -> None:
+def test_empty_training_set_trains_nothing(classifier: Classifier, examples: Examples) -> None:
     start = {name: tensor + 0.01 for name, tensor in classifier.weights().items()}
     passes: list[Outputs] = []
     heard: list[tuple[int, int]] = []
@@ -375,7 +375,7 @@ def test_each_epoch_is_announced(tiny: Backbone, task: Task) -> None:
 # --- enough steps, and no more -------------------------------------------------------------------------------------
 
 
-def test_the_start_may_win(scripted: Scripted, classifier: Classifier) -> None:
+def test_start_weights_may_be_the_best(scripted: Scripted, classifier: Classifier) -> None:
     found, script = scripted([0.3, 0.5, 0.4, 0.1], keep_start=True)
     assert (found.kept_epoch, found.cost.epochs, found.cost.steps) == (0, 2, 2)
     assert same_weights(found.weights, classifier.pretrained)
@@ -384,7 +384,7 @@ def test_the_start_may_win(scripted: Scripted, classifier: Classifier) -> None:
     assert found.cost.planned == 10
 
 
-def test_a_look_may_fall_inside_an_epoch(classifier: Classifier, examples: Examples) -> None:
+def test_validation_may_fall_inside_an_epoch(classifier: Classifier, examples: Examples) -> None:
     script = Script(classifier, [0.9, 0.5, 0.6, 0.7])
     plan = Plan(classifier.pretrained, examples.rows, dropout=False)
     rules = rules_of(validations_per_epoch=3, train_batch=4)  # 21 examples: six steps an epoch, two between looks
@@ -395,7 +395,7 @@ def test_a_look_may_fall_inside_an_epoch(classifier: Classifier, examples: Examp
     assert same_weights(found.weights, script.weights[1])
 
 
-def test_more_looks_than_steps_are_a_look_a_step(classifier: Classifier, examples: Examples) -> None:
+def test_validations_are_at_most_one_per_step(classifier: Classifier, examples: Examples) -> None:
     script = Script(classifier, [0.9] * 9)
     plan = Plan(classifier.pretrained, examples.rows, dropout=False)
     found = fit(
@@ -449,7 +449,7 @@ def test_a_training_has_a_floor_of_steps_and_another_where_its_update_brings_epo
         ("paper", 1, 3),
     ],
 )
-def test_few_labels_are_gone_over_often_under_best_and_three_times_in_the_paper(
+def test_few_labels_train_for_many_epochs_under_best_and_three_under_paper(
     classifier: Classifier, examples: Examples, name: str, batch: int, epochs: int
 ) -> None:
     rules = protocol(name, {"train_batch": batch})
@@ -458,9 +458,7 @@ def test_few_labels_are_gone_over_often_under_best_and_three_times_in_the_paper(
     assert found.cost.steps == epochs * math.ceil(21 / batch)
 
 
-def test_many_labels_are_gone_over_three_times_under_best_too(
-    tiny: Backbone, task: Task, classifier: Classifier
-) -> None:
+def test_many_labels_train_for_three_epochs_under_best(tiny: Backbone, task: Task, classifier: Classifier) -> None:
     many = examples_of(tiny, task.train, np.arange(40))
     found = train(classifier, many, protocol("best", {"train_batch": 1}), epochs=3)
     assert (found.cost.epochs, found.cost.steps) == (3, 120)

@@ -48,7 +48,9 @@ def texts(backbone: Backbone, task: Task) -> Examples:
     return found
 
 
-def test_a_pass_is_each_text_alone_in_the_order_asked(classifier: Classifier, texts: Examples) -> None:
+def test_predictions_come_in_the_requested_order_as_if_each_text_were_alone(
+    classifier: Classifier, texts: Examples
+) -> None:
     found = predict(classifier, texts.source, texts.rows).logits
     with torch.no_grad():
         alone = [classifier.module(PaddedBatch(row_of(texts.source, row))).logits[0].numpy() for row in texts.rows]
@@ -56,7 +58,7 @@ def test_a_pass_is_each_text_alone_in_the_order_asked(classifier: Classifier, te
     assert np.ptp(found, axis=0).min() > 1e-2
 
 
-def test_the_order_of_the_rows_decides_nothing(classifier: Classifier, texts: Examples) -> None:
+def test_row_order_does_not_change_predictions(classifier: Classifier, texts: Examples) -> None:
     order = stream(2, "order").permutation(len(texts.rows))
     one = predict(classifier, texts.source, texts.rows, features=True)
     other = predict(classifier, texts.source, texts.rows[order], features=True)
@@ -64,7 +66,7 @@ def test_the_order_of_the_rows_decides_nothing(classifier: Classifier, texts: Ex
         np.testing.assert_allclose(getattr(one, name)[order], getattr(other, name), atol=1e-4)
 
 
-def test_a_row_asked_twice_answers_twice(classifier: Classifier, texts: Examples) -> None:
+def test_repeated_row_is_predicted_twice(classifier: Classifier, texts: Examples) -> None:
     rows = texts.rows[[3, 0, 3]]
     found = predict(classifier, texts.source, rows).logits
     np.testing.assert_allclose(found[0], found[2], atol=1e-5)
@@ -81,7 +83,7 @@ def test_after_a_long_pass_memory_is_given_back(
     assert len(given) == times
 
 
-def test_features_only_when_they_are_asked_for(classifier: Classifier, texts: Examples) -> None:
+def test_features_are_returned_on_request_only(classifier: Classifier, texts: Examples) -> None:
     plain = predict(classifier, texts.source, texts.rows)
     full = predict(classifier, texts.source, texts.rows, features=True)
     assert (plain.hidden, plain.embedding) == (None, None)

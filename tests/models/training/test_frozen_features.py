@@ -10,7 +10,7 @@ from hybridal.tasks import Task
 from ..parts import classifier_of, examples_of
 
 
-def test_they_are_those_of_the_pretrained_encoder_whatever_it_is_now(tiny: Backbone, task: Task) -> None:
+def test_features_are_those_of_the_pretrained_encoder_after_training(tiny: Backbone, task: Task) -> None:
     classifier, texts = classifier_of(tiny, task, pooling="mean"), examples_of(tiny, task.train)
     expected = predict(classifier, texts.source, texts.rows[:9], features=True).embedding
     classifier.load({name: value + 0.1 for name, value in classifier.pretrained.items()})
@@ -19,7 +19,7 @@ def test_they_are_those_of_the_pretrained_encoder_whatever_it_is_now(tiny: Backb
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_to_the_last_digit_they_do_not_depend_on_what_was_asked_before(tiny: Backbone, task: Task) -> None:
+def test_features_do_not_depend_on_earlier_requests(tiny: Backbone, task: Task) -> None:
     classifier, texts = classifier_of(tiny, task, pooling="mean"), examples_of(tiny, task.train)
     at_once, bit_by_bit = Features(classifier, texts.source), Features(classifier, texts.source)
     together = at_once.of(texts.rows[:20])
@@ -28,7 +28,7 @@ def test_to_the_last_digit_they_do_not_depend_on_what_was_asked_before(tiny: Bac
     assert (bit_by_bit.of(texts.rows[:20]) == together).all()
 
 
-def test_they_are_those_of_other_weights_where_these_are_given(tiny: Backbone, task: Task) -> None:
+def test_features_of_given_weights(tiny: Backbone, task: Task) -> None:
     classifier, texts = classifier_of(tiny, task, pooling="mean"), examples_of(tiny, task.train)
     moved = {name: value + 0.01 for name, value in classifier.pretrained.items()}
     with classifier.holding(moved):

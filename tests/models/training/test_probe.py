@@ -28,7 +28,7 @@ def blobs(seed: int, size: int, classes: int, width: int = 6, noise: float = 1.0
 
 
 @pytest.mark.parametrize(("classes", "size", "penalty"), [(2, 30, 1.0), (3, 80, 10.0), (7, 12, 0.3)])
-def test_the_weights_of_scikit_learn(classes: int, size: int, penalty: float) -> None:
+def test_probe_weights_equal_scikit_learn(classes: int, size: int, penalty: float) -> None:
     """Which is told of the share of a label that each class has beforehand by examples of little weight."""
     features, labels = blobs(1, size, classes)
     points = np.vstack([features, np.tile(features.mean(axis=0), (classes, 1))])
@@ -56,7 +56,7 @@ def test_one_class_alone_is_learnt_too(labels: list[int]) -> None:
     assert (found.argmax(axis=1) == labels).all()
 
 
-def test_one_text_many_times_is_no_trouble() -> None:
+def test_repeated_text_can_be_fitted() -> None:
     features = np.tile(np.random.default_rng(0).normal(size=4), (20, 1))
     found = softmax(fit_probe(features, np.arange(20) % 4 // 3, 2).logits(features[:1]))
     assert found[0, 0] == pytest.approx(0.75, abs=0.01)
@@ -64,7 +64,7 @@ def test_one_text_many_times_is_no_trouble() -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 99), st.integers(2, 5), st.sampled_from(PENALTIES))
-def test_no_step_away_from_it_is_better(seed: int, classes: int, penalty: float) -> None:
+def test_probe_is_the_optimum(seed: int, classes: int, penalty: float) -> None:
     features, labels = blobs(seed, 30, classes)
 
     def cost(weight: Floats, bias: Floats) -> float:
@@ -87,7 +87,7 @@ def test_the_order_of_the_labels_does_not_matter() -> None:
     np.testing.assert_allclose(one.weight, other.weight, atol=1e-4)
 
 
-def test_it_is_the_same_each_time() -> None:
+def test_probe_is_repeatable() -> None:
     features, labels = blobs(4, 60, 3)
     one, other = (Prober(9).best(features, labels, 3) for _ in range(2))
     assert (one.weight == other.weight).all()
@@ -120,13 +120,13 @@ def test_penalties_that_are_compared_are_fitted_nearly_as_if_alone() -> None:
 
 
 @given(st.integers(0, 5000))
-def test_a_penalty_is_chosen_anew_when_labels_have_grown_by_a_quarter(labels: int) -> None:
+def test_penalty_is_chosen_again_when_labels_grow_by_a_quarter(labels: int) -> None:
     known = last_growth(labels)
     assert known <= labels < max(10, 1.25 * known + 1)
     assert last_growth(known) == known
 
 
-def test_labels_since_then_do_not_change_the_penalty() -> None:
+def test_fewer_new_labels_keep_the_penalty() -> None:
     features, labels = blobs(8, 60, 4)
     known = last_growth(60)
     assert known < 60
@@ -188,7 +188,7 @@ def test_names_are_known_to_every_fold() -> None:
     np.testing.assert_allclose(softmax(found[fold]), softmax(by_hand.logits(features[fold])), atol=1e-2)
 
 
-def test_digits_do_not_tell_how_many_cores_there_are() -> None:
+def test_probe_does_not_depend_on_the_number_of_cores() -> None:
     features, labels = blobs(3, 600, 8, width=384)
     found = []
     for threads in (1, 2):

@@ -87,7 +87,7 @@ def test_two_seeds_have_no_deviation(make: Maker) -> None:
     assert not figure.axes[0].collections
 
 
-def test_what_varies() -> None:
+def test_varied_factor_is_found() -> None:
     assert what_varies(preset("main")) is None
     several = what_varies(preset("early-stopping"))
     assert several is not None
@@ -97,11 +97,11 @@ def test_what_varies() -> None:
     assert (list(flag.values.values()), flag.usual, flag.ordered) == (["no", "yes"], 0, False)
 
 
-def test_a_study_of_one_setting_has_none(main: Made) -> None:
+def test_study_of_one_setting_has_no_figure(main: Made) -> None:
     assert figure_of(sensitivity(main.results)) is None
 
 
-def test_words_give_every_mean(subset_size: Made) -> None:
+def test_alt_text_gives_every_mean(subset_size: Made) -> None:
     words = words_of(sensitivity(subset_size.results))
     runs = subset_size.results.runs
     own = runs[(runs["task"] == "sst2") & (runs["schedule"] == "finetune") & (runs["variant"] == "candidates=all")]

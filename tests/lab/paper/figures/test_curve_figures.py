@@ -96,7 +96,7 @@ def test_unknown_numbers_of_classes_make_one_panel(make: Maker) -> None:
     assert titles(figure) == ["All tasks: validation macro-F1"]
 
 
-def test_words_give_the_ends(main: Made) -> None:
+def test_alt_text_gives_the_last_values(main: Made) -> None:
     words = words_of(trajectories(main.fair, "nll"))
     rounds = main.results.rounds
     end = rounds[(rounds["round"] == 25) & (rounds["schedule"] == "retrain") & rounds["task"].map(CLASSES).eq(2)]

@@ -85,14 +85,14 @@ def test_panels_show_the_changes_of_their_run(main: Made) -> None:
         assert all(value >= 0.005 for one in empty for _, value in points(one))
 
 
-def test_a_missing_case_is_said(small: Made) -> None:
+def test_missing_case_is_named(small: Made) -> None:
     figure = figure_of(control_charts(small.fair, SPEC, RULE))
     assert figure is not None
     texts = {text.get_text() for axes in figure.axes for text in axes.texts}
     assert "no other run switched" in texts
 
 
-def test_words_name_runs_and_rule(main: Made) -> None:
+def test_alt_text_names_runs_and_rule(main: Made) -> None:
     words = words_of(control_charts(main.fair, SPEC, RULE))
     own = main.results.runs[main.results.runs["schedule"] == SPEC]
     assert f"t* = {own['t_star'].min():.0f}" in words.alt

@@ -52,7 +52,7 @@ def test_the_smallest_study_has_figures_as_wide_as_a_column(figures: dict[str, D
     assert {drawn.figure.get_size_inches()[0] for drawn in figures.values()} == {4.2}
 
 
-def test_words_are_sentences(figures: dict[str, Drawn]) -> None:
+def test_alt_texts_are_sentences(figures: dict[str, Drawn]) -> None:
     for drawn in figures.values():
         assert drawn.heading
         assert not drawn.heading.endswith(".")
@@ -140,7 +140,7 @@ def test_files_are_valid_and_the_same_again(figures: dict[str, Drawn], small: Ma
             assert b"ModDate" not in data
 
 
-def test_the_svg_says_what_is_to_be_seen(figures: dict[str, Drawn], tmp_path: Path) -> None:
+def test_svg_has_the_alt_text(figures: dict[str, Drawn], tmp_path: Path) -> None:
     save({"f1-by-round": figures["f1-by-round"]}, tmp_path, ("svg",))
     root = ElementTree.fromstring((tmp_path / "f1-by-round.svg").read_bytes())
     assert root.attrib["aria-label"] == figures["f1-by-round"].alt

@@ -43,7 +43,7 @@ def test_equal_schedules_are_all_best(main: Made) -> None:
     assert set(heights(line(figure.axes[0], "retrain"))) == {1.0}
 
 
-def test_words_name_the_best(main: Made) -> None:
+def test_alt_text_names_the_best(main: Made) -> None:
     assert "Speed: NewOnly has the largest mean" in words_of(radar(main.fair)).alt
 
 
@@ -82,7 +82,7 @@ def test_few_runs_are_shown_one_by_one(small: Made) -> None:
     assert words_of(violins(small.fair)).reading.endswith("; dots are runs, bars their median.")
 
 
-def test_words_give_medians(main: Made) -> None:
+def test_alt_text_gives_medians(main: Made) -> None:
     assert words_of(violins(main.fair)).reading.endswith("; dots are medians, bars quartiles.")
     runs = main.results.runs
     middle = np.median(runs.loc[(runs["schedule"] == "newonly") & runs["task"].map(CLASSES).gt(2), "test_f1"])
@@ -122,14 +122,14 @@ def test_points_are_means_and_frontiers_are_unbeaten(
         assert set(front) == set(best)
 
 
-def test_one_backbone_names_fixed_switches_beside_their_points(small: Made) -> None:
+def test_with_one_backbone_fixed_switches_are_labelled_at_their_points(small: Made) -> None:
     figure = figure_of(pareto_plane(small.fair))
     assert figure is not None
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert texts == ["@3", "@5", "@7", "@10"]
 
 
-def test_words_list_the_frontier_from_the_cheapest(main: Made) -> None:
+def test_alt_text_lists_the_frontier_from_the_cheapest(main: Made) -> None:
     alt = words_of(pareto_plane(main.fair)).alt
     assert alt.index("NewOnly on") < alt.index("Retrain on")
     drawn = pareto_plane(main.fair, measure="f1")

@@ -55,7 +55,7 @@ def test_a_schedule_that_never_switched_has_no_colour(small: Made) -> None:
     assert "FixedSwitch@10" in words_of(switch_tradeoff(small.fair)).alt
 
 
-def test_the_words_beside_the_colours_fit_beside_two_bars(make: Maker) -> None:
+def test_colour_bar_labels_fit_next_to_two_bars(make: Maker) -> None:
     specs = ("retrain", "finetune", "fixed:3", "fixed:5")
     study = preset("main").shrunk(tasks=("imdb",), backbones=("tiny",), seeds=(7,), rounds=8, schedules=specs)
     figure = figure_of(switch_tradeoff(make(study).fair))
@@ -123,7 +123,7 @@ def test_no_feasible_switch_is_better_than_the_best(switch_points: Made) -> None
     assert min(value for cell in by_hand(switch_points).values() for value, kept in cell.values() if kept) == 0
 
 
-def test_words_give_mean_regrets(switch_points: Made) -> None:
+def test_alt_text_gives_mean_regrets(switch_points: Made) -> None:
     hand = by_hand(switch_points)
     good = [cell[1][0] for cell in hand.values() if cell[1][1]]
     alt = words_of(regret_by_signal(switch_points.fair)).alt

@@ -48,7 +48,7 @@ def test_budgets_that_no_run_comes_to_are_left_out(tables: dict[str, Table], stu
     assert groups == [*(f"{n} labels" for n in (100, 200, 400, 800) if least <= n <= most), "the end"]
 
 
-def test_test_speaks_where_every_round_was_measured_on_it(study: Results, tables: dict[str, Table]) -> None:
+def test_test_split_is_used_when_every_round_has_it(study: Results, tables: dict[str, Table]) -> None:
     assert tables["equal-labels"].caption.startswith("Validation F1 at equal labels")
     table = equal_labels(replace(study, rounds=study.rounds.assign(test_f1=0.5)))
     assert table is not None

@@ -37,7 +37,7 @@ def test_the_ablation_has_every_measure_and_fire_rates_of_hybrids_alone(
     assert [row[0] for row in found["DistilBERT, Fire rate"]] == methods[2:]
 
 
-def test_the_summary_says_what_a_signal_looks_at(tables: dict[str, Table], runs: pd.DataFrame) -> None:
+def test_signal_summary_names_what_is_measured(tables: dict[str, Table], runs: pd.DataFrame) -> None:
     rows = read(to_latex(tables["signal-summary"])).sections["DistilBERT"]
     assert [row[:5] for row in rows] == [
         ["ΔAcc", "performance", "answers on validation", "0.01", "2"],
@@ -88,7 +88,7 @@ def test_each_variation_has_its_table_and_only_its_own(name: str) -> None:
         assert row[2].removesuffix("^*") == text
 
 
-def test_samplers() -> None:
+def test_acquisition_table() -> None:
     results = example(
         acquisitions=("entropy", "badge"), tasks=("imdb",), seeds=(1, 2), rounds=2, schedules=("retrain", "fixed:2")
     )

@@ -15,7 +15,7 @@ def wide(runs: pd.DataFrame, column: str) -> pd.DataFrame:
     return runs.pivot_table(index=["task", "seed"], columns="method", values=column)
 
 
-def test_savings(tables: dict[str, Table], runs: pd.DataFrame) -> None:
+def test_savings_table(tables: dict[str, Table], runs: pd.DataFrame) -> None:
     found = read(to_latex(tables["savings"])).sections["DistilBERT"]
     for row in found:
         mine = runs[runs["method"] == row[0]]
@@ -28,7 +28,7 @@ def test_savings(tables: dict[str, Table], runs: pd.DataFrame) -> None:
             assert row[at : at + 2] == expected
 
 
-def test_noninferiority(tables: dict[str, Table], runs: pd.DataFrame) -> None:
+def test_noninferiority_table(tables: dict[str, Table], runs: pd.DataFrame) -> None:
     f1 = wide(runs, "f1")
     f1["the better of both"] = np.maximum(f1["Retrain"], f1["FineTune"])
     table = tables["noninferiority"]
@@ -51,7 +51,7 @@ def test_noninferiority(tables: dict[str, Table], runs: pd.DataFrame) -> None:
     assert f"spreads by {spread.mean():.4f} on average over 2 cells" in table.caption
 
 
-def test_ranks_and_effect_sizes(tables: dict[str, Table], runs: pd.DataFrame) -> None:
+def test_rank_and_effect_size_tables(tables: dict[str, Table], runs: pd.DataFrame) -> None:
     for section, column in zip(tables["rank-tests"].sections, ("f1", "nll", "steps", "seconds"), strict=True):
         table = wide(runs, column)
         raw = []

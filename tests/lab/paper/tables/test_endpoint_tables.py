@@ -20,9 +20,7 @@ MEASURES = {
 
 
 @pytest.mark.parametrize(("name", "section"), MEASURES)
-def test_the_latex_says_what_pandas_computes_from_the_files(
-    tables: dict[str, Table], runs: pd.DataFrame, name: str, section: str
-) -> None:
+def test_latex_values_equal_pandas(tables: dict[str, Table], runs: pd.DataFrame, name: str, section: str) -> None:
     column, shown, _ = MEASURES[name, section]
     found = read(to_latex(tables[name]))
     assert found.headings == ["Method", "IMDb", "AG News", "Mean"]
@@ -71,14 +69,14 @@ def test_the_best_is_bold_and_the_shade_follows_the_means(
     assert max(greens) == 55
 
 
-def test_seconds_stand_beside_steps_and_say_what_they_are_good_for(tables: dict[str, Table]) -> None:
+def test_seconds_follow_steps_with_a_note_on_machines(tables: dict[str, Table]) -> None:
     for name in ("endpoint-cost", "savings", "signal-ablation", "rank-tests"):
         assert "Seconds compare only within one machine" in tables[name].caption
         columns = str([tables[name].columns, [section.keys for section in tables[name].sections]])
         assert columns.index("Optimiser steps") < columns.index("Training seconds")
 
 
-def test_temperature(tables: dict[str, Table], runs: pd.DataFrame) -> None:
+def test_temperature_table(tables: dict[str, Table], runs: pd.DataFrame) -> None:
     for row in read(to_latex(tables["temperature"])).sections["DistilBERT"]:
         mine = runs[runs["method"] == row[0]]
         columns = ("temperature", "nll", "nll_scaled")
@@ -87,7 +85,7 @@ def test_temperature(tables: dict[str, Table], runs: pd.DataFrame) -> None:
         assert row[4] == f"{100 * mine['ece'].mean():.1f}% ± {100 * mine['ece'].std():.1f}%"
 
 
-def test_ece_by_round(tables: dict[str, Table], runs: pd.DataFrame) -> None:
+def test_ece_by_round_table(tables: dict[str, Table], runs: pd.DataFrame) -> None:
     found = read(to_latex(tables["ece-by-round"]))
     for row in found.sections["DistilBERT"]:
         for method, text in zip(map(shown, found.headings[1:]), row[1:], strict=True):

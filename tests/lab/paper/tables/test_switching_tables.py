@@ -18,7 +18,7 @@ from ...reports.example import example
 from ..by_hand import by_hand
 
 
-def test_switch_rounds(tables: dict[str, Table], runs: pd.DataFrame) -> None:
+def test_switch_round_table(tables: dict[str, Table], runs: pd.DataFrame) -> None:
     *tasks, _ = read(to_latex(tables["switch-rounds"])).sections[""]
     for row in tasks:
         part = runs[runs["task"] == row[0]]
@@ -49,7 +49,7 @@ def test_after_the_switch_t_star_is_averaged_over_backbones_with_the_same_weight
     assert table.sections[0].rows[0][2].numbers[0] == pytest.approx(by_backbone.mean())
 
 
-def test_post_switch(tables: dict[str, Table], study: Results) -> None:
+def test_post_switch_table(tables: dict[str, Table], study: Results) -> None:
     rounds = study.rounds
     mine = rounds[(rounds["schedule"] == "hybrid:accuracy:0.01:2") & (rounds["task"] == "imdb")]
     after = mine[mine["update"] == "finetune"]["change_accuracy"]  # every run switched, and not in its last round

@@ -70,5 +70,5 @@ def test_before_and_after_together_are_all(runs: list[tuple[list[float | None], 
     assert before_after([values for values, _ in runs], [t_star for _, t_star in runs]) == (first, later)
 
 
-def test_no_texts_have_no_shares() -> None:
+def test_class_shares_without_texts_are_empty() -> None:
     assert class_shares([], {}, ["x"]) is None

@@ -53,7 +53,7 @@ def test_the_next_cell_of_a_lane_takes_over_what_is_loaded(
     assert loaded == [1]
 
 
-def test_what_lanes_kept_goes_when_they_end(
+def test_lanes_release_their_classifiers_at_the_end(
     task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[weakref.ref[Any]] = []
@@ -69,7 +69,7 @@ def test_what_lanes_kept_goes_when_they_end(
     assert [module() for module in made] == [None]
 
 
-def test_what_a_cell_leaves_behind_is_cleared_away(here: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_a_finished_cell_is_freed(here: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[weakref.ref[Ring]] = []
 
     def work(_folder: StudyFolder, cell: CellPlan, _device: str, _observer: Observer) -> CellOutcome:
@@ -127,7 +127,7 @@ def test_the_largest_model_says_how_many_lanes_there_are(
     assert asked == [tiny.weight_bytes]
 
 
-def test_what_torch_does_once_is_done_before_there_are_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_is_initialised_before_lanes_start(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[object] = []
     monkeypatch.setattr(device, "ready_for_threads", lambda gpu, strictly: done.append((gpu, strictly)))
 
@@ -182,7 +182,7 @@ def test_as_many_lanes_as_memory_holds_but_never_none() -> None:
     assert lanes_that_fit(weights=10**9, free=2**50) == MAX_LANES
 
 
-def test_a_gpu_is_asked_for_its_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_lanes_follows_from_free_gpu_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     free = {0: 30 * 2**30, 1: 10 * 2**30}
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda gpu: (free[gpu.index], 0))
     large, small = torch.device("cuda:0"), torch.device("cuda:1")

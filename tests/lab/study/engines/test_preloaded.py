@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 
-def test_it_brings_what_processes_need_and_leaves_no_thread_and_no_gpu_behind() -> None:
+def test_preloaded_modules_start_no_thread_and_no_gpu() -> None:
     script = """
 import sys, threading
 import hybridal.lab.study.engines.preloaded

@@ -66,7 +66,7 @@ def test_a_worker_whose_driver_has_left_before_it_is_ready_just_ends(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
-def test_what_processes_are_forked_from_does_not_hear_ctrl_c() -> None:
+def test_fork_server_ignores_ctrl_c() -> None:
     script = """
 import os, signal, time
 from multiprocessing import forkserver
@@ -199,7 +199,7 @@ class Unable(Lanes):
         raise UserError("There is no GPU here; use `device=cpu`.")
 
 
-def test_why_no_process_could_begin_is_said_once(task: dict[str, str], tmp_path: Path) -> None:
+def test_start_failure_is_reported_once(task: dict[str, str], tmp_path: Path) -> None:
     folder = begun(tmp_path / "study", small_study(task))
     with pytest.raises(RunError, match="No process of the study could start: There is no GPU here; use `device"):
         run(folder, Processes([Unable("cpu"), Unable("cpu")]))

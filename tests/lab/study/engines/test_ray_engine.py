@@ -76,7 +76,7 @@ def test_a_driver_that_is_killed_loses_nothing(nodes: TwoNodes, task: dict[str, 
 
 
 @pytest.mark.ray
-def test_a_second_driver_is_told_who_works_there(
+def test_second_driver_gets_the_owner_of_the_lock(
     nodes: TwoNodes, task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Impatient(JournalWriter):
@@ -194,12 +194,12 @@ def unconnected(monkeypatch: pytest.MonkeyPatch) -> None:
         ("ray://head:10001", "start the study on a machine of the cluster"),
     ],
 )
-def test_an_address_where_nobody_answers(address: str, words: str) -> None:
+def test_unreachable_address_is_refused(address: str, words: str) -> None:
     with pytest.raises(UserError, match=f"`address` {address}: {words}"), connected(address):
         pass
 
 
-def test_without_ray_the_user_hears_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UserError, match=r"pip install 'hybridal\[ray\]'"), connected("local"):
         pass
@@ -249,6 +249,6 @@ def test_the_cluster_is_asked_for_its_device(
         (2, "abacus", None, "'abacus' is not a device to train on"),
     ],
 )
-def test_a_share_that_cannot_be(gpus: int, device: str, asked: float | None, says: str) -> None:
+def test_invalid_gpu_share_is_refused(gpus: int, device: str, asked: float | None, says: str) -> None:
     with pytest.raises(UserError, match=says):
         gpu_share(Resources(gpus), device, asked)

@@ -17,7 +17,7 @@ def folder(task: dict[str, str], tmp_path: Path) -> StudyFolder:
     return begun(tmp_path / "study", small_study(task))
 
 
-def test_a_word_is_recorded_once(folder: StudyFolder, here: StudyFolder) -> None:
+def test_update_sequence_is_recorded_once(folder: StudyFolder, here: StudyFolder) -> None:
     first, second = folder.cells
     line, *_ = here.journal(first).read()
     recorder = JournalWriter(folder.path, [first.key, second.key])

@@ -22,7 +22,7 @@ TASK = toy_task()
 
 
 @pytest.mark.ray
-def test_the_same_as_here_though_a_worker_is_lost(
+def test_lost_worker_does_not_change_the_scores(
     nodes: TwoNodes, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts, died = list(TASK.train.texts), tmp_path / "died"
@@ -85,13 +85,13 @@ def test_no_texts_give_nothing() -> None:
     assert list(pool_scoring._in_order(FakeScorers(1, []), numbers(0), 2, 3)) == []  # type: ignore[arg-type]
 
 
-def test_workers_that_keep_dying_end_it() -> None:
+def test_repeated_worker_deaths_end_the_scoring() -> None:
     scored = pool_scoring._in_order(FakeScorers(2, [True] * 9), numbers(20), ahead=4, tries=3)  # type: ignore[arg-type]
     with pytest.raises(RunError, match="lost 3 times in a row; the last time: killed"):
         list(scored)
 
 
-def test_what_cannot_be_scored(tmp_path: Path, model: Path) -> None:
+def test_unusable_input_is_refused(tmp_path: Path, model: Path) -> None:
     with pytest.raises(UserError, match="is not an exported model"):
         next(score_pool(["a"], tmp_path))
     with pytest.raises(UserError, match="must be at least 1"):

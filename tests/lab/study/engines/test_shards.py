@@ -132,7 +132,7 @@ def test_predictions_of_another_model_are_not_mixed(model: Path, pool: Path, tmp
         PoolPredictions(model, pool, out).make()
 
 
-def test_what_is_wrong_with_the_pool_is_said_first(model: Path, pool: Path, tmp_path: Path) -> None:
+def test_problems_of_the_pool_are_reported_first(model: Path, pool: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is not a folder with Parquet files"):
         PoolPredictions(model, tmp_path / "nowhere", tmp_path / "out").make()
     with pytest.raises(UserError, match="lies in the pool itself"):
