@@ -17,7 +17,7 @@ def user(person: Person) -> User:
     return User(person, "csrf_token", "login")
 
 
-def test_a_token_lets_in_until_it_is_withdrawn_and_the_database_alone_lets_nobody_in(project: Project) -> None:
+def test_token_is_valid_until_revoked_and_stored_as_a_hash(project: Project) -> None:
     with project.sessions.begin() as session:
         made, secret = make_token(session, user(me(project)), "  nightly  import", "reviewer")
         assert (made.name, secret[:9], secret in made.digest) == ("nightly import", "hybridal_", False)

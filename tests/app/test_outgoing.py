@@ -18,7 +18,7 @@ INSIDE = [
 
 
 @pytest.mark.parametrize("address", INSIDE)
-def test_what_is_inside_is_known_in_every_writing(address: str) -> None:
+def test_internal_addresses_are_recognised_in_every_notation(address: str) -> None:
     assert not is_outside(ip_address(address))
 
 
@@ -29,6 +29,6 @@ def test_servers_of_the_internet_are_outside(address: str) -> None:
     assert is_outside(ip_address(address))
 
 
-def test_a_name_that_is_not_known_is_told_apart() -> None:
+def test_unknown_host_name_has_its_own_error() -> None:
     with pytest.raises(UnknownHostError, match=r"The name nowhere\.invalid is not known"):
         find_addresses("nowhere.invalid", 443, "", "ALLOWED")

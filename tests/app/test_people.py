@@ -22,7 +22,7 @@ def test_only_the_password_fits_and_it_is_not_kept() -> None:
     assert not verify_password("correct horsf", kept)
 
 
-def test_who_has_no_password_cannot_come_in_with_any() -> None:
+def test_person_without_password_cannot_sign_in() -> None:
     for prediction in ("", "not a password", "None"):
         assert not verify_password(prediction, None)
 

@@ -27,7 +27,7 @@ def test_a_name_is_one_that_people_can_read(project: Project, name: str) -> None
         add_person(session, name, "annotator")
 
 
-def test_who_began_the_project_stays_its_owner(project: Project) -> None:
+def test_creator_of_the_project_stays_owner(project: Project) -> None:
     [other] = people(project, 1, "owner")
     with project.sessions.begin() as session:
         for change in ({"role": "annotator"}, {"active": False}):

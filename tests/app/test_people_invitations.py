@@ -23,7 +23,7 @@ def test_an_invitation_lets_one_person_in_with_its_role(project: Project) -> Non
             accept_invitation(session, token, "Bob", "hash")
 
 
-def test_an_invitation_that_is_withdrawn_or_too_old_lets_nobody_in(project: Project) -> None:
+def test_withdrawn_or_expired_invitation_is_refused(project: Project) -> None:
     with project.sessions.begin() as session:
         made, token = invite(session, "annotator")
         check_invitation(session, token)

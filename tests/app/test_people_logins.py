@@ -25,7 +25,7 @@ def test_a_cookie_is_good_until_it_runs_out_or_is_given_back(project: Project) -
         assert session.scalar(select(func.count()).select_from(LoginSession)) == 1  # old ones are swept out
 
 
-def test_the_database_alone_lets_nobody_in(project: Project) -> None:
+def test_logins_are_stored_as_hashes(project: Project) -> None:
     with project.sessions.begin() as session:
         token = sign_in(session, me(project))
         [kept] = session.scalars(select(LoginSession.token))
@@ -33,7 +33,7 @@ def test_the_database_alone_lets_nobody_in(project: Project) -> None:
         assert find_session(session, kept) is None
 
 
-def test_who_is_not_active_is_nobody(project: Project) -> None:
+def test_inactive_person_is_not_signed_in(project: Project) -> None:
     with project.sessions.begin() as session:
         token = sign_in(session, me(project))
         session.execute(update(Person).values(active=False))

@@ -29,7 +29,7 @@ def test_a_project_can_be_moved_and_opened_again(tmp_path: Path) -> None:
     opened.close()
 
 
-def test_what_is_no_project_is_told(tmp_path: Path) -> None:
+def test_other_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"it has no project\.json"):
         Project.open(tmp_path)
 
@@ -115,7 +115,7 @@ def test_a_password_is_not_written_down(tmp_path: Path, empty_postgres: str, mon
 
 
 @pytest.mark.postgres
-def test_where_the_labels_are_is_written_down_however_it_was_told(
+def test_database_address_is_saved_however_it_was_given(
     tmp_path: Path, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(DB_VARIABLE, f"{empty_postgres}?password=top-secret")
@@ -140,25 +140,25 @@ def test_a_database_of_another_project_is_not_taken_for_its_own(
 
 
 @pytest.mark.parametrize("damaged", ["{", "[]", '{"db": 5}', "\x00"])
-def test_a_damaged_project_file_is_told(tmp_path: Path, damaged: str) -> None:
+def test_damaged_project_file_is_reported(tmp_path: Path, damaged: str) -> None:
     (tmp_path / "project.json").write_text(damaged)
     with pytest.raises(UserError, match=r"project\.json is damaged"):
         Project.open(tmp_path)
 
 
-def test_a_damaged_database_is_told(tmp_path: Path) -> None:
+def test_damaged_database_is_reported(tmp_path: Path) -> None:
     create(tmp_path / "p").close()
     (tmp_path / "p" / "labels.db").write_bytes(b"not a database" * 500)
     with pytest.raises(UserError, match=r"cannot be used .*not a database"):
         Project.open(tmp_path / "p")
 
 
-def test_an_option_that_the_database_does_not_know_is_told(tmp_path: Path) -> None:
+def test_unknown_database_option_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"cannot be used .*nosuch"):
         create(tmp_path / "p", db="postgresql+psycopg://al@127.0.0.1:1/x?nosuch=1")
 
 
-def test_a_database_that_is_away_is_told(tmp_path: Path) -> None:
+def test_unreachable_database_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be used"):
         create(tmp_path / "p", db="postgresql+psycopg://al@127.0.0.1:1/x")
 

@@ -28,7 +28,7 @@ def test_folders_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     assert chapter_folders(tmp_path / "nothing") == []
 
 
-def test_chapters_are_told_one_after_the_other(tmp_path: Path) -> None:
+def test_chapters_are_listed_in_order(tmp_path: Path) -> None:
     found = read_chapters([chapter(tmp_path / "001", 2), chapter(tmp_path / "002", 3)])
     assert [(len(one.history), one.before, one.schedule.spec) for one in found] == [
         (2, 0, "fixed:2"),

@@ -10,13 +10,13 @@ from hybridal.core.rules import PRESETS
 from hybridal.errors import UserError
 
 
-def test_what_is_not_decided_has_its_default(project: Project) -> None:
+def test_unset_settings_have_their_default(project: Project) -> None:
     project.decide({"batch": 32})
     found = project.settings()
     assert found == {**DEFAULTS, "name": "made up", "key": found["key"], "batch": 32}
 
 
-def test_what_chooses_goes_with_the_protocol_unless_it_is_decided(project: Project) -> None:
+def test_acquisition_follows_the_protocol_unless_set(project: Project) -> None:
     assert project.setting("acquisition") == "margin"
     project.decide({"protocol": "paper"})
     assert project.setting("acquisition") == "entropy"

@@ -190,7 +190,7 @@ def test_a_database_that_drops_its_connections_loses_no_label(tmp_path: Path, em
     project.close()
 
 
-def test_a_port_that_is_taken_is_told_and_the_usual_one_gives_way() -> None:
+def test_taken_port_is_reported_and_the_default_port_is_replaced() -> None:
     with bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(UserError, match=f"`port` {port}: this address is not available"):
@@ -210,7 +210,7 @@ def test_a_link_for_others_does_not_name_every_address_at_once(host: str, here: 
     assert names("192.0.2.7") == ["192.0.2.7"]
 
 
-def test_without_a_network_others_are_told_the_machines_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_name_is_announced_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def unreachable(*_: object) -> None:
         raise OSError
 
@@ -251,7 +251,7 @@ def test_the_app_can_be_imported_on_systems_without_posix_locks() -> None:
 
 
 @pytest.mark.parametrize("behind_proxy", [False, True])
-def test_who_asks_is_what_a_header_says_only_behind_a_proxy(behind_proxy: bool) -> None:
+def test_client_address_comes_from_headers_only_behind_a_proxy(behind_proxy: bool) -> None:
     async def tell(scope: Any, _receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": f"{scope['client'][0]} {scope['scheme']}".encode()})
@@ -272,7 +272,7 @@ def test_who_asks_is_what_a_header_says_only_behind_a_proxy(behind_proxy: bool) 
     ("listening", "trusted"),
     [({}, True), ({"host": "0.0.0.0"}, False), ({"behind_proxy": True}, False)],
 )
-def test_an_owner_is_the_operator_only_where_nobody_else_can_come_in(
+def test_owner_is_the_operator_only_on_a_local_server(
     project: Project, monkeypatch: pytest.MonkeyPatch, listening: dict[str, Any], trusted: bool
 ) -> None:
     monkeypatch.setattr("hybridal.app.serve._run", lambda *_, **__: None)

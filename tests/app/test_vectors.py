@@ -23,7 +23,7 @@ def test_vectors_are_found_by_row_and_replaced_in_their_place(tmp_path: Path) ->
     assert found.values.tolist() == [[0, 0, 0], [0, 0, 0], [0, 1, 2], [1, 1, 1], [0, 0, 0], [1, 1, 1]]
 
 
-def test_what_is_about_something_else_is_thrown_away_and_does_not_disturb_who_reads(tmp_path: Path) -> None:
+def test_stale_vectors_are_removed_without_disturbing_readers(tmp_path: Path) -> None:
     kept = Vectors(tmp_path / "v", np.float32)
     kept.begin({"classes": [1, 2]}, 2)
     kept.write([1], np.array([[0.25, 0.75]]), [1])

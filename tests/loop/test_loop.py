@@ -623,7 +623,7 @@ def test_records_have_phase_seconds_and_acquisition_scores() -> None:
     assert state.pool.newest == 0
 
 
-def test_random_schedules_are_followed() -> None:
+def test_user_schedule_decides_every_update() -> None:
     class EveryOther(Schedule):
         name: ClassVar[str] = "every-other"
         spec: ClassVar[str] = "every-other"

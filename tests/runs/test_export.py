@@ -206,7 +206,7 @@ def test_validation_labels_are_in_a_separate_table() -> None:
 
 
 @pytest.mark.parametrize(("about", "how"), [({}, "run `hybridal resume "), ({"key": "x"}, "use ActiveLearner.load(")])
-def test_missing_model_names_its_owner(about: dict[str, str], how: str, tmp_path: Path) -> None:
+def test_missing_model_error_says_how_to_get_it(about: dict[str, str], how: str, tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", SETTINGS, TASK, about)
     with pytest.raises(UserError, match=f"has no model folder yet; {re.escape(how)}"):
         finished_model(folder)

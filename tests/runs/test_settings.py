@@ -83,7 +83,7 @@ def test_the_acquisition_goes_with_the_protocol_until_it_is_written_down() -> No
     assert recorded.with_changes({"protocol": "paper"}).acquisition_spec == "margin"
 
 
-def test_null_acquisition_is_the_default_and_an_empty_name_is_refused() -> None:
+def test_null_acquisition_is_the_default_and_an_empty_name_is_kept() -> None:
     assert Settings.from_json({"task": "imdb", "acquisition": None}).acquisition_spec == "margin"
     assert (
         Settings.from_json({"task": "imdb", "acquisition": ""}).acquisition_spec == ""

@@ -204,13 +204,13 @@ def test_retrainings_are_bounded_whatever_happens(events: list[tuple[LabelChange
     assert MIN_RETRAIN_GROWTH * sum(before) <= acts
 
 
-def test_one_large_or_several_raised_losses_trigger_a_retraining() -> None:
+def test_one_large_or_several_raised_drifts_exceed_the_limit() -> None:
     assert accumulated_drift([None, 6.0]) > DRIFT_LIMIT
     assert accumulated_drift([2.5] * 4) > DRIFT_LIMIT
     assert accumulated_drift([0.9] * 100) == 0.0
     assert accumulated_drift([3.0, 0.0, 3.0, 0.0]) < DRIFT_LIMIT
 
 
-def test_auto_is_a_pure_function_of_its_arguments() -> None:
+def test_auto_decides_from_its_arguments_alone() -> None:
     history: Any = tuple(played([(LabelChanges(added=16, new_class_count=1, unseen=1), 3.0)] * 9))
     assert Auto().decide(history).spec == Auto().decide(list(history)).spec

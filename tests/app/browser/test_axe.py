@@ -58,7 +58,7 @@ def checked(page: Page, axe: Axe, where: str) -> list[str]:
     return found
 
 
-def test_no_page_has_a_fault(window: Window, app: Served, axe: Axe) -> None:
+def test_axe_reports_no_violation_on_any_page(window: Window, app: Served, axe: Axe) -> None:
     furnish(app)
     page = window.open(app.link, routed=True)
     page.route("**/api/progress", lambda route: route.fulfill(json=PROGRESS))

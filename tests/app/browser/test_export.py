@@ -14,7 +14,7 @@ from .window import HURRY, Window
 pytestmark = pytest.mark.browser
 
 
-def test_a_reviewer_takes_labels_away_and_is_told_what_is_not_there_yet(window: Window, app: Served) -> None:
+def test_reviewer_exports_labels_and_sees_which_exports_are_not_ready(window: Window, app: Served) -> None:
     with app.project.sessions.begin() as session:
         _, token = invite(session, "reviewer")
     page = window.open(f"{app.address}/join/{token}")
@@ -37,7 +37,7 @@ def test_a_reviewer_takes_labels_away_and_is_told_what_is_not_there_yet(window: 
     expect(page.locator("main")).to_contain_text("There is no model to download yet")
 
 
-def test_a_download_that_something_else_answers_is_told_in_a_sentence(window: Window, app: Served) -> None:
+def test_failed_download_shows_one_sentence(window: Window, app: Served) -> None:
     page = window.open(app.link, at="/export", routed=True)
     expect(page.locator("#scoring-state")).to_contain_text("no model yet")
     page.route("**/labels.csv", lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))

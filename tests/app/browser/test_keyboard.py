@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 PHONE = {"width": 320, "height": 640}
 
 
-def test_who_saves_a_text_in_its_dialog_is_back_at_it_in_the_list(window: Window, app: Served) -> None:
+def test_focus_returns_to_the_text_after_saving_in_its_dialog(window: Window, app: Served) -> None:
     page = window.open(app.link, at="/texts")
     text = page.get_by_role("group", name="text 6", exact=True)
     text.get_by_role("button", name="Open").press("Enter")
@@ -33,7 +33,7 @@ def test_who_saves_a_text_in_its_dialog_is_back_at_it_in_the_list(window: Window
     expect(text.get_by_role("button", name="Open")).to_be_focused()
 
 
-def test_who_decides_in_a_dialog_of_the_review_goes_on_with_the_next_text(window: Window, app: Served) -> None:
+def test_focus_moves_to_the_next_text_after_a_review_decision(window: Window, app: Served) -> None:
     for text in ("t1", "t2"):
         says(app, me(app.project), text, "a", flagged=True)
     page = window.open(app.link, at="/review#flagged")
@@ -76,7 +76,7 @@ def test_arrow_keys_walk_through_the_classes_to_hunt_for(window: Window, tmp_pat
         expect(page.locator("#last")).to_have_text("Skipped")
 
 
-def test_what_opens_takes_the_keyboard_and_gives_it_back(window: Window, tmp_path: Path) -> None:
+def test_dialogs_take_the_focus_and_return_it(window: Window, tmp_path: Path) -> None:
     with served(tmp_path / "p", guidelines="# How\n\nRead.", validation_first=20) as app:
         page = window.open(app.link)
         shown(page)
@@ -104,7 +104,7 @@ def test_what_opens_takes_the_keyboard_and_gives_it_back(window: Window, tmp_pat
         expect(menu).to_be_focused()
 
 
-def test_what_a_dialog_refuses_is_said_in_it_and_tied_to_its_field(window: Window, app: Served) -> None:
+def test_dialog_errors_are_shown_and_linked_to_their_field(window: Window, app: Served) -> None:
     page = window.open(app.link, routed=True)
     shown(page)
     page.keyboard.press("+")
@@ -127,7 +127,7 @@ def test_what_a_dialog_refuses_is_said_in_it_and_tied_to_its_field(window: Windo
     expect(dialog.get_by_role("alert")).to_have_text("The server cannot be reached.")
 
 
-def test_a_sign_in_that_is_refused_leaves_the_keyboard_and_says_why(window: Window, app: Served) -> None:
+def test_refused_sign_in_keeps_the_focus_and_shows_the_reason(window: Window, app: Served) -> None:
     with app.project.sessions.begin() as session:
         add_person(session, "Ann", "annotator", "correct horse")
     page = window.open(f"{app.address}/login")
@@ -174,7 +174,7 @@ def test_buttons_that_go_away_when_pressed_leave_the_keyboard_near(window: Windo
     expect(page.get_by_role("region", name="Invitations")).to_be_focused()
 
 
-def test_messages_stay_while_somebody_is_on_them(window: Window, app: Served) -> None:
+def test_messages_stay_while_they_have_focus(window: Window, app: Served) -> None:
     page = window.person().new_page()
     page.context.request.get(app.link)
     page.clock.install()

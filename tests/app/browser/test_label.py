@@ -200,7 +200,7 @@ def test_a_text_that_was_deleted_meanwhile_does_not_come_back(window: Window, ap
     assert len(app.answers()) == 1
 
 
-def test_an_answer_that_is_refused_is_told_on_every_page(window: Window, app: Served) -> None:
+def test_refused_annotation_is_reported_on_every_page(window: Window, app: Served) -> None:
     page = window.open(app.link, routed=True)
     shown(page)
     page.route("**/api/annotations", lambda route: route.abort())
@@ -416,7 +416,7 @@ def test_on_a_small_phone_the_predicted_class_and_the_text_can_be_read(window: W
 
 
 @pytest.mark.parametrize("names", [[f"class {n}" for n in range(30)], ["a name that fills its line " * 4] * 4])
-def test_on_a_small_phone_with_much_to_say_no_button_is_below_the_screen(
+def test_with_long_names_on_a_small_phone_all_buttons_stay_on_screen(
     window: Window, tmp_path: Path, names: list[str]
 ) -> None:
     words = "The next 100 labels are expected to add 33.3 points of macro-F1 (6.4 to 89.9); keep labelling."
@@ -506,7 +506,7 @@ def test_a_text_answered_in_another_tab_is_gone_from_this_one(window: Window, ap
     assert shown(page) == shown(other)
 
 
-def test_undo_takes_back_what_was_said_in_this_tab(window: Window, app: Served) -> None:
+def test_undo_withdraws_annotations_of_this_tab(window: Window, app: Served) -> None:
     page = window.open(app.link)
     first = shown(page)
     page.keyboard.press("1")

@@ -36,7 +36,7 @@ def test_a_page_that_waits_for_the_server_says_so_until_it_comes(window: Window,
     expect(page.locator("#toasts")).to_be_empty()
 
 
-def test_a_browser_that_keeps_nothing_is_told_of(window: Window, app: Served) -> None:
+def test_blocked_browser_storage_is_reported(window: Window, app: Served) -> None:
     context = window.browser.new_context()  # scripts fail here, and may
     page = context.new_page()
     page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('Denied.') } })")

@@ -95,7 +95,7 @@ def test_the_buttons_of_a_long_message_keep_their_words_whole(window: Window, ap
         assert len(button.evaluate(lines)) == 1
 
 
-def test_a_class_of_any_script_stands_beside_its_key(window: Window, tmp_path: Path) -> None:
+def test_class_names_of_any_script_are_next_to_their_key(window: Window, tmp_path: Path) -> None:
     with served(tmp_path / "p", classes=["שגיאה", "b"]) as app:
         page = window.open(app.link)
         start = "name => { const it = new Range(); it.selectNode(name.firstChild); return it.getClientRects()[0].x; }"
@@ -105,7 +105,7 @@ def test_a_class_of_any_script_stands_beside_its_key(window: Window, tmp_path: P
         assert name.evaluate(start) - key["x"] - key["width"] < 20
 
 
-def test_fields_for_words_run_in_the_direction_of_the_words(window: Window, app: Served) -> None:
+def test_text_fields_follow_the_direction_of_their_text(window: Window, app: Served) -> None:
     page = window.open(app.link)
     expect(page.locator("#text")).not_to_be_empty()
     page.keyboard.press("c")

@@ -57,7 +57,7 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
     expect(late.get_by_role("main")).to_contain_text(told)
 
 
-def test_a_link_that_is_asked_for_twice_is_made_once(window: Window, app: Served) -> None:
+def test_double_click_creates_one_invitation(window: Window, app: Served) -> None:
     page = window.open(app.link, at="/people", routed=True)
     held: list[Route] = []
     page.route(

@@ -29,7 +29,7 @@ def predict(project: Project, shares: dict[str, tuple[float, float, float]], rou
         session.get_one(Scoring, 1).round = round
 
 
-def test_texts_are_listed_by_what_the_newest_model_says_of_them(
+def test_texts_are_listed_by_the_newest_predictions(
     window: Window, app: Served, shot: Callable[[Page, str], None]
 ) -> None:
     predict(app.project, {"t1": (0.1, 0.7, 0.2), "t2": (0.05, 0.9, 0.05), "t3": (0.4, 0.3, 0.3)})

@@ -40,7 +40,7 @@ def test_a_token_is_made_used_by_a_program_and_withdrawn(
         program.classes()
 
 
-def test_a_webhook_is_added_with_a_test_hears_of_labels_and_is_removed(
+def test_webhook_is_added_tested_notified_and_removed(
     window: Window, app: Served, shot: Callable[[Page, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = window.open(app.link)

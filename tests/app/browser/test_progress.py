@@ -51,7 +51,7 @@ def drawing(page: Page, title: str) -> Locator:
     return page.get_by_role("figure").filter(has=page.get_by_role("heading", name=title)).get_by_role("img")
 
 
-def test_every_drawing_is_right_and_has_its_numbers_beside_it(page: Page) -> None:
+def test_charts_are_correct_and_have_a_table_of_their_numbers(page: Page) -> None:
     # The learning curve rises with its points.
     curve = drawing(page, "Learning curve")
     expect(curve.locator("circle.retrain")).to_have_count(3)
@@ -121,7 +121,7 @@ def test_every_kind_of_update_has_a_shape_of_its_own(page: Page) -> None:
     expect(curve.locator("circle.retrain")).to_have_count(3)
 
 
-def test_who_is_advised_to_stop_finishes_the_model(page: Page, app: Served, shot: Callable[[Page, str], None]) -> None:
+def test_advice_to_stop_offers_to_finish_the_model(page: Page, app: Served, shot: Callable[[Page, str], None]) -> None:
     expect(page.locator("#finish-state")).to_have_text("The model is not finished.")
     button = page.get_by_role("button", name="Finish: train once more on all labels")
     expect(button).to_have_class("main")

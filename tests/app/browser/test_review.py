@@ -78,7 +78,7 @@ def test_the_model_is_accepted_by_a_key_text_after_text(window: Window, app: Ser
     assert consensus(app.project) == {**decided, "t8": ("c", "people")}
 
 
-def test_how_far_people_agree_is_told_again_after_a_decision(window: Window, app: Served) -> None:
+def test_agreement_is_updated_after_a_decision(window: Window, app: Served) -> None:
     with app.project.sessions.begin() as session:
         ada = add_person(session, "Ada", "annotator")
     for text in ("t1", "t2", "t3"):
@@ -90,7 +90,7 @@ def test_how_far_people_agree_is_told_again_after_a_decision(window: Window, app
     expect(page.locator("#review-summary")).to_contain_text("on 2 texts")
 
 
-def test_who_has_gone_to_another_tab_stays_there_when_a_decision_is_saved(window: Window, app: Served) -> None:
+def test_selected_tab_is_kept_when_a_decision_is_saved(window: Window, app: Served) -> None:
     for text in ("t1", "t2"):
         says(app, me(app.project), text, "a", flagged=True)
     page = window.open(app.link, at="/review#flagged", routed=True)
@@ -120,7 +120,7 @@ def row_of(page: Page, text: str) -> Locator:
     return page.locator(".item").filter(has=page.get_by_text(text, exact=True))
 
 
-def test_what_others_do_is_shown_to_who_stays_on_the_page(window: Window, app: Served) -> None:
+def test_changes_of_other_people_appear_on_the_open_page(window: Window, app: Served) -> None:
     owner = me(app.project)
     for text in ("t1", "t2"):
         says(app, owner, text, "a", flagged=True)
@@ -139,7 +139,7 @@ def test_what_others_do_is_shown_to_who_stays_on_the_page(window: Window, app: S
     )
 
 
-def test_a_row_that_somebody_is_in_neither_moves_nor_forgets_when_the_list_changes(window: Window, app: Served) -> None:
+def test_focused_row_keeps_place_and_input_when_the_list_changes(window: Window, app: Served) -> None:
     owner = me(app.project)
     for text in ("t4", "t5", "t6", "t7", "t8"):
         says(app, owner, text, "a", flagged=True)
@@ -167,7 +167,7 @@ def test_a_row_that_somebody_is_in_neither_moves_nor_forgets_when_the_list_chang
     assert consensus(app.project)["t6"] == ("c", "adjudicated")
 
 
-def test_who_has_a_text_open_comes_back_to_its_row(window: Window, app: Served) -> None:
+def test_focus_returns_to_the_row_of_an_opened_text(window: Window, app: Served) -> None:
     owner = me(app.project)
     for text in ("t1", "t2"):
         says(app, owner, text, "a", flagged=True)
@@ -322,7 +322,7 @@ def test_an_answer_of_a_dialog_whose_reply_was_lost_is_written_down_once_and_ano
     assert classes_given(app, "t12") == ["a", "b", "a"]
 
 
-def test_a_text_is_opened_once_however_often_it_is_asked_for(window: Window, app: Served) -> None:
+def test_repeated_clicks_open_a_text_once(window: Window, app: Served) -> None:
     page = window.open(app.link, at="/texts", routed=True)
     held: list[Route] = []
     page.route("**/api/texts/*", lambda route: held.append(route))

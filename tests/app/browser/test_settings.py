@@ -183,7 +183,7 @@ def test_labels_that_differ_in_capitals_alone_are_named_and_can_be_merged(
     assert names(app) == ["a", "b", "c"]
 
 
-def test_a_choice_of_columns_that_will_not_do_is_told_and_can_be_mended(page: Page, app: Served) -> None:
+def test_invalid_columns_are_reported_and_can_be_corrected(page: Page, app: Served) -> None:
     choose(page, "more.csv", b"text,id,n\none,1,same\ntwo,2,same\n")
     expect(page.get_by_label("Column of ids")).to_have_value("id")
     page.get_by_label("Column of ids").select_option("n")
@@ -196,7 +196,7 @@ def test_a_choice_of_columns_that_will_not_do_is_told_and_can_be_mended(page: Pa
     expect(page.locator("#upload-status")).to_have_text("2 texts added, 0 already in the project.")
 
 
-def test_a_file_that_cannot_be_read_is_told(page: Page, app: Served) -> None:
+def test_unreadable_file_is_reported(page: Page, app: Served) -> None:
     choose(page, "mail.xlsx", b"PK")
     expect(page.locator("#upload-status")).to_contain_text("mail.xlsx: not a whole Excel file")
     expect(page.locator("#preview")).to_be_hidden()
@@ -249,7 +249,7 @@ def test_a_file_can_only_be_sent_once_the_page_is_ready(window: Window, app: Ser
     expect(page.locator("#upload-status")).to_have_text("1 text added, 0 already in the project.")
 
 
-def test_what_label_studio_says_is_taken_over_once(page: Page, app: Served) -> None:
+def test_label_studio_export_is_imported_once(page: Page, app: Served) -> None:
     region = {"from_name": "kind", "value": {"choices": ["a"]}}
     task = {"id": 1, "data": {"title": "t", "body": "text 1"}, "annotations": [{"id": 1, "result": [region]}]}
     file = {"name": "export.json", "mimeType": "application/json", "buffer": json.dumps([task]).encode()}

@@ -76,7 +76,7 @@ def test_on_a_phone_they_are_a_sheet_that_opens_and_closes(
         expect(panel).to_be_hidden()
 
 
-def test_who_zooms_in_has_the_text_before_them(window: Window, tmp_path: Path) -> None:
+def test_text_comes_first_when_zoomed_in(window: Window, tmp_path: Path) -> None:
     with served(tmp_path / "p", guidelines=WORDS) as app:
         page = window.open(app.link)
         panel = page.get_by_role("complementary", name="About this text")
@@ -106,7 +106,7 @@ def test_help_says_what_the_classes_mean(window: Window, app: Served, shot: Call
     shot(page, "help-classes")
 
 
-def test_other_columns_and_suggestions_stand_beside_the_text(
+def test_columns_and_suggestions_are_next_to_the_text(
     window: Window, app: Served, shot: Callable[[Page, str], None]
 ) -> None:
     with app.project.sessions.begin() as session:
@@ -140,7 +140,7 @@ def test_other_columns_and_suggestions_stand_beside_the_text(
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_what_a_column_says_has_room_beside_a_long_name(window: Window, tmp_path: Path, width: int) -> None:
+def test_column_values_have_room_next_to_a_long_name(window: Window, tmp_path: Path, width: int) -> None:
     name = "a column whose name was once written as a whole sentence_with_one_word_that_cannot_be_broken"
     with served(tmp_path / "p") as app:
         with app.project.sessions.begin() as session:

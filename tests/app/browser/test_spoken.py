@@ -42,9 +42,7 @@ def predict(app: Served) -> None:
             session.add(Prediction(text_row=row, class_number=2, probability=0.9, entropy=0.3, round=1))
 
 
-def test_an_answer_is_heard_before_the_next_text_and_a_flag_and_an_undo_are_heard_too(
-    window: Window, app: Served
-) -> None:
+def test_annotation_flag_and_undo_are_announced_before_the_next_text(window: Window, app: Served) -> None:
     page = listening(window.open(app.link))
     first = shown(page)
     saved(page)
@@ -62,7 +60,7 @@ def test_an_answer_is_heard_before_the_next_text_and_a_flag_and_an_undo_are_hear
     assert heard(page) == ["Undone", first]
 
 
-def test_what_the_model_predicts_is_heard_with_the_text(window: Window, tmp_path: Path) -> None:
+def test_prediction_is_announced_with_the_text(window: Window, tmp_path: Path) -> None:
     with served(tmp_path / "p", show_predictions=True) as app:
         predict(app)
         page = listening(window.open(app.link))
@@ -75,7 +73,7 @@ def test_what_the_model_predicts_is_heard_with_the_text(window: Window, tmp_path
         expect(accept).to_have_accessible_description("Predicted: b, 90%")
 
 
-def test_that_nothing_is_left_is_heard_once_and_its_links_keep_the_keyboard(window: Window, tmp_path: Path) -> None:
+def test_empty_queue_is_announced_once_and_its_links_keep_the_focus(window: Window, tmp_path: Path) -> None:
     with served(tmp_path / "p", ["the only one"]) as app:
         page = listening(window.open(app.link, routed=True), hurried=True)
         shown(page)
@@ -89,7 +87,7 @@ def test_that_nothing_is_left_is_heard_once_and_its_links_keep_the_keyboard(wind
         assert len([words for words in heard(page) if words.startswith("Nothing to label")]) == 1
 
 
-def test_answers_that_wait_are_heard_and_that_they_have_arrived(window: Window, app: Served) -> None:
+def test_unsent_annotations_and_their_delivery_are_announced(window: Window, app: Served) -> None:
     page = listening(window.open(app.link, routed=True), hurried=True)
     shown(page)
     page.route("**/api/annotations", lambda route: route.abort(), times=1)
@@ -103,7 +101,7 @@ def test_answers_that_wait_are_heard_and_that_they_have_arrived(window: Window, 
     assert "Saved" not in heard(page)
 
 
-def test_who_looks_for_a_class_hears_what_enter_would_pick(window: Window, tmp_path: Path) -> None:
+def test_class_search_announces_the_choice_of_enter(window: Window, tmp_path: Path) -> None:
     with served(tmp_path / "p", classes=MANY) as app:
         page = listening(window.open(app.link))
         shown(page)
@@ -114,7 +112,7 @@ def test_who_looks_for_a_class_hears_what_enter_would_pick(window: Window, tmp_p
         assert heard(page)[-1] == "No class matches"
 
 
-def test_scoring_is_heard_when_it_ends_and_not_with_every_text(window: Window, app: Served) -> None:
+def test_scoring_is_announced_at_its_end_only(window: Window, app: Served) -> None:
     def scored(done: int) -> None:
         with app.project.sessions.begin() as session:
             scoring = session.get_one(Scoring, 1)
@@ -130,7 +128,7 @@ def test_scoring_is_heard_when_it_ends_and_not_with_every_text(window: Window, a
     assert [words for words in heard(page) if "scored" in words] == ["The model of round 2 has scored all 20 texts."]
 
 
-def test_a_server_that_is_gone_is_told_once_on_the_start_page(window: Window, tmp_path: Path) -> None:
+def test_lost_server_is_announced_once_on_the_start_page(window: Window, tmp_path: Path) -> None:
     make(tmp_path / "all" / "old", classes=()).close()
     with several(tmp_path / "all") as link:
         page = listening(window.open(link, routed=True), hurried=True)

@@ -31,7 +31,7 @@ def label(page: Page, texts: int) -> None:
     expect(page.locator("#saved")).to_have_text("Saved")
 
 
-def test_a_person_labels_while_the_model_learns_beside(
+def test_person_labels_while_the_model_trains(
     window: Window, tmp_path: Path, shot: Callable[[Page, str], None]
 ) -> None:
     options = ["--text", "body", "--classes", "sport,food", "--backbone", "tiny"]

@@ -14,7 +14,7 @@ from .window import Window
 pytestmark = pytest.mark.browser
 
 
-def test_the_bar_says_what_the_trainer_does_and_offers_a_retry(window: Window, app: Served) -> None:
+def test_trainer_bar_shows_its_state_and_offers_a_retry(window: Window, app: Served) -> None:
     def does(**values: Any) -> None:
         with app.project.sessions.begin() as session:
             session.execute(update(Trainer).values({"beat": now(), **values}))

@@ -72,7 +72,7 @@ def test_another_process_waits_too_and_its_death_is_the_end_of_its_turn(tmp_path
     other.join(60)
 
 
-def test_where_no_file_can_be_made_threads_still_take_turns(tmp_path: Path) -> None:
+def test_threads_take_turns_without_a_lock_file(tmp_path: Path) -> None:
     lock = WriterLock(tmp_path / "nowhere" / "writer_lock")
     for _ in range(2):
         lock.acquire()
@@ -88,7 +88,7 @@ def test_sqlite_is_durable_and_lets_readers_pass(tmp_path: Path) -> None:
     engine.dispose()
 
 
-def test_what_was_opened_is_never_another_database_that_took_its_name(tmp_path: Path) -> None:
+def test_replaced_database_file_is_not_used(tmp_path: Path) -> None:
     project, other = make(tmp_path / "p"), make(tmp_path / "q")
     other.close()
     with project.reads() as session:  # holds the only connection there is
@@ -212,7 +212,7 @@ def test_another_kind_of_database_is_refused(url: str) -> None:
         "postgresql+no_progress://al:top-secret@host/x",
     ],
 )
-def test_a_mistyped_address_is_told_without_its_password(url: str) -> None:
+def test_error_of_a_mistyped_address_hides_its_password(url: str) -> None:
     with pytest.raises(UserError, match="`db`") as told:
         connect(url)
     assert "secret" not in str(told.value)

@@ -14,7 +14,7 @@ from ..made_up import make, me
 pytestmark = pytest.mark.postgres
 
 
-def test_what_nobody_waits_for_is_kept_or_fails_as_a_whole(tmp_path: Path, empty_postgres: str) -> None:
+def test_pipelined_writes_commit_or_fail_as_a_whole(tmp_path: Path, empty_postgres: str) -> None:
     project = make(tmp_path / "p", db=empty_postgres)
     more = update(Tally).values(texts=Tally.texts + 1).execution_options(**PIPELINED)
     lease = insert(Lease).execution_options(**PIPELINED)

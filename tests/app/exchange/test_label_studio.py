@@ -87,7 +87,7 @@ def test_a_cancelled_annotation_is_a_skip(annotation: Any) -> None:
 
 
 @pytest.mark.parametrize("annotation", [{}, {"result": []}, {"result": None}, {"result": [chose()]}])
-def test_an_empty_annotation_says_nothing(annotation: Any) -> None:
+def test_empty_annotation_is_ignored(annotation: Any) -> None:
     assert read_tasks([task(annotation)])[0].annotations == ()
 
 
@@ -124,7 +124,7 @@ def test_regions_that_choose_nothing_are_overlooked() -> None:
     assert found.annotations[0].class_name == "bug"
 
 
-def test_of_several_controls_one_is_named() -> None:
+def test_one_of_several_controls_must_be_named() -> None:
     both = task({"result": [chose("good", by="mood"), chose("bug", by="topic")]})
     assert read_tasks([both], choices="topic")[0].annotations[0].class_name == "bug"
     with pytest.raises(UserError, match="Task 7 has choices of mood and topic"):
@@ -162,7 +162,7 @@ def test_a_flag_of_ours_is_read(meta: Any, flagged: bool) -> None:
         ([task(annotations={"x": 1})], "Task 7 has annotations that are not a list"),
     ],
 )
-def test_what_is_wrong_is_told_with_the_task(data: Any, told: str) -> None:
+def test_errors_name_the_task(data: Any, told: str) -> None:
     with pytest.raises(UserError, match=told):
         read_tasks(data)
 

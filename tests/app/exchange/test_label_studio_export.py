@@ -40,7 +40,7 @@ def test_all_texts_come_with_answers_and_predictions(tmp_path: Path, db: str | N
     assert found["rest 1"]["predictions"][0]["result"][0]["value"] == {"choices": ["idea"]}
 
 
-def test_skips_decisions_and_machines_are_told_apart(tmp_path: Path) -> None:
+def test_skips_decisions_and_model_annotations_are_distinguished(tmp_path: Path) -> None:
     found = tasks(made(tmp_path))
     [skip] = found["d"]["annotations"]
     assert (skip["was_cancelled"], skip["result"]) == (True, [])
@@ -51,7 +51,7 @@ def test_skips_decisions_and_machines_are_told_apart(tmp_path: Path) -> None:
     assert found["rest 0"]["annotations"] == found["rest 0"]["predictions"] == []
 
 
-def test_without_names_any_label_studio_takes_it(tmp_path: Path) -> None:
+def test_export_without_names_is_accepted_by_any_label_studio(tmp_path: Path) -> None:
     found = tasks(made(tmp_path), anonymous=True)
     assert not any("completed_by" in one for task in found.values() for one in task["annotations"])
 

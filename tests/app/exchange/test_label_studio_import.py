@@ -42,7 +42,7 @@ def exported(project: Project) -> list[ImportedTask]:
     return read_tasks(json.loads(b"".join(export_tasks(project.reads))))
 
 
-def test_what_was_exported_comes_in_again(tmp_path: Path, db: str | None) -> None:
+def test_exported_annotations_can_be_imported_again(tmp_path: Path, db: str | None) -> None:
     project, other = made(tmp_path), empty(tmp_path, "other", db)
     found = import_tasks(other.sessions, exported(project), as_members=True)
     assert found == Imported(added=10, known=0, labelled=9, unchanged=0)
@@ -69,7 +69,7 @@ def _renumbered(tasks: list[ImportedTask], like: list[ImportedTask]) -> list[Imp
     ]
 
 
-def test_the_same_file_again_changes_nothing(tmp_path: Path) -> None:
+def test_second_import_of_a_file_changes_nothing(tmp_path: Path) -> None:
     project = empty(tmp_path, "other")
     tasks = exported(made(tmp_path))
     import_tasks(project.sessions, tasks)
@@ -90,7 +90,7 @@ def test_into_its_own_project_it_changes_nothing(tmp_path: Path) -> None:
     assert [*label_rows(project.reads)] == before
 
 
-def test_what_somebody_says_since_their_export_stands(tmp_path: Path) -> None:
+def test_annotations_made_after_the_export_are_kept(tmp_path: Path) -> None:
     project = made(tmp_path)
     tasks = exported(project)
     with project.sessions.begin() as session:
@@ -101,7 +101,7 @@ def test_what_somebody_says_since_their_export_stands(tmp_path: Path) -> None:
     assert contents(project) == before
 
 
-def test_what_label_studio_says_in_other_words_counts_and_in_the_same_does_not(tmp_path: Path) -> None:
+def test_changed_annotation_is_imported_and_an_equal_one_is_not(tmp_path: Path) -> None:
     project = made(tmp_path)
 
     def comes(name: str | None, comment: str = "", flagged: bool = False) -> Imported:
@@ -115,9 +115,7 @@ def test_what_label_studio_says_in_other_words_counts_and_in_the_same_does_not(t
 
 
 @pytest.mark.postgres
-def test_who_answers_one_of_the_texts_and_an_import_do_not_wait_for_each_other(
-    tmp_path: Path, empty_postgres: str
-) -> None:
+def test_annotation_and_import_do_not_deadlock(tmp_path: Path, empty_postgres: str) -> None:
     project = made(tmp_path, empty_postgres)
     tasks = [
         ImportedTask(f"rest {at}", f"Nobody answered {at}.", (ImportedAnnotation(str(at), "Cy", "bug"),))

@@ -62,7 +62,7 @@ def test_an_annotation_becomes_an_answer_once(project: Project) -> None:
     assert label(project, "rest 2") == "bug"
 
 
-def test_it_changes_with_the_annotation(project: Project) -> None:
+def test_updated_annotation_changes_the_label(project: Project) -> None:
     send(project, annotated("bug"))
     send(project, annotated("idea", at="2024-01-02", action="ANNOTATION_UPDATED"))
     assert label(project, "rest 2") == "idea"
@@ -79,7 +79,7 @@ def test_it_changes_with_the_annotation(project: Project) -> None:
         {"action": "ANNOTATION_DELETED", "annotation": {"id": 17}},
     ],
 )
-def test_what_is_deleted_there_is_withdrawn_here(project: Project, gone: dict[str, Any]) -> None:
+def test_deleted_annotation_is_withdrawn(project: Project, gone: dict[str, Any]) -> None:
     send(project, annotated("bug", id=170))
     assert send(project, gone) == 1
     assert label(project, "rest 2") == "bug"
@@ -115,9 +115,7 @@ def test_several_at_once_are_taken_over(project: Project) -> None:
 
 
 @pytest.mark.postgres
-def test_who_answers_a_text_and_an_event_of_several_do_not_wait_for_each_other(
-    tmp_path: Path, empty_postgres: str
-) -> None:
+def test_annotation_and_event_do_not_deadlock(tmp_path: Path, empty_postgres: str) -> None:
     project = made(tmp_path, empty_postgres)
     one, other = annotated("bug"), annotated("question", id=18)
     del one["task"]
@@ -144,7 +142,7 @@ def test_a_wish_for_training_reaches_the_trainer(project: Project) -> None:
 
 
 @pytest.mark.parametrize("event", [{}, {"action": None}, {"action": "PROJECT_UPDATED"}, {"action": ["x"]}])
-def test_what_does_not_concern_us_is_ignored(project: Project, event: dict[str, Any]) -> None:
+def test_unrelated_events_are_ignored(project: Project, event: dict[str, Any]) -> None:
     before = number(project)
     assert send(project, event) == 0
     assert number(project) == before
@@ -165,7 +163,7 @@ def test_a_broken_event_is_refused_in_a_sentence(project: Project, broken: dict[
         send(project, annotated("bug", **broken))
 
 
-def test_an_empty_annotation_says_nothing(project: Project) -> None:
+def test_empty_annotation_is_ignored(project: Project) -> None:
     event = annotated("bug")
     event["annotation"]["result"] = []
     assert send(project, event) == 0

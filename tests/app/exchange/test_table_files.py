@@ -108,7 +108,7 @@ def test_a_large_file_comes_in_parts_and_is_closed() -> None:
     assert file.closed
 
 
-def test_every_text_that_somebody_answered_comes_with_all_that_was_said(tmp_path: Path, db: str | None) -> None:
+def test_every_annotated_text_is_exported_with_all_annotations(tmp_path: Path, db: str | None) -> None:
     lines = {line["id"]: line for line in label_rows(made(tmp_path, db).reads)}
     assert [*lines] == [*"abcdefg"]
     assert {id: (line["label"], line["source"]) for id, line in lines.items()} == {
@@ -174,7 +174,7 @@ def test_csv_is_verbatim_and_guarded_only_for_spreadsheets(lines: list[dict[str,
     assert [row["label"] for row in rows] == [line["label"] or "" for line in lines]
 
 
-def test_without_labels_the_files_are_empty_but_whole(tmp_path: Path) -> None:
+def test_files_without_labels_have_only_a_header(tmp_path: Path) -> None:
     none = [*label_rows(empty(tmp_path).reads)]
     assert b"".join(LABEL_FORMATS["csv"](none)).decode().strip() == ",".join(COLUMNS)
     assert b"".join(LABEL_FORMATS["jsonl"](none)) == b""
@@ -209,7 +209,7 @@ def test_predictions_are_of_all_texts_that_are_scored_by_the_names_that_classes_
     project.close()
 
 
-def test_before_the_first_predictions_it_says_what_to_do(tmp_path: Path) -> None:
+def test_export_before_the_first_predictions_says_what_to_do(tmp_path: Path) -> None:
     project = empty(tmp_path)
     with pytest.raises(MissingError, match="label some texts first"):
         prediction_rows(project)
@@ -226,7 +226,7 @@ def model(exports: Path) -> Path:
     return folder
 
 
-def test_it_unpacks_to_the_same_folder(tmp_path: Path) -> None:
+def test_model_archive_unpacks_to_the_same_folder(tmp_path: Path) -> None:
     folder = model(tmp_path)
     packed = [*ModelArchive(tmp_path).parts()]
     archive = zipfile.ZipFile(io.BytesIO(b"".join(packed)))
@@ -249,14 +249,14 @@ def test_a_model_that_is_replaced_meanwhile_is_not_mixed_in(tmp_path: Path) -> N
     assert b"".join(opened.parts()) == known
 
 
-def test_what_a_link_points_to_stays_here(tmp_path: Path) -> None:
+def test_model_archive_does_not_follow_links(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("s")
     (model(tmp_path) / "link").symlink_to(tmp_path / "secret")
     names = zipfile.ZipFile(io.BytesIO(b"".join(ModelArchive(tmp_path).parts()))).namelist()
     assert "model/link" not in names
 
 
-def test_before_the_first_model_it_says_what_to_do(tmp_path: Path) -> None:
+def test_export_before_the_first_model_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="it is available once"):
         ModelArchive(tmp_path)
     (tmp_path / "model").mkdir()
@@ -264,7 +264,7 @@ def test_before_the_first_model_it_says_what_to_do(tmp_path: Path) -> None:
         ModelArchive(tmp_path)
 
 
-def test_columns_of_the_file_are_exported_beside_ours(tmp_path: Path) -> None:
+def test_columns_of_the_uploaded_file_are_exported_too(tmp_path: Path) -> None:
     rows = [Row("1", "one", "a", {"author": "=Ada", "label": "theirs"}), Row("2", "two", "a")]
     project = Project.create(Source("s", rows), tmp_path / "p")
     lines = [*label_rows(project.sessions)]

@@ -11,7 +11,7 @@ PAIRS = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz")), min_
 
 
 @given(PAIRS)
-def test_it_is_what_scikit_learn_computes(pairs: list[tuple[str, str]]) -> None:
+def test_kappa_equals_scikit_learn(pairs: list[tuple[str, str]]) -> None:
     one, other = [a for a, _ in pairs], [b for _, b in pairs]
     found = kappa(one, other)
     if len({*one, *other}) == 1:
@@ -34,6 +34,6 @@ def test_the_interval_is_that_of_texts_drawn_again() -> None:
     assert [found.low, found.high] == pytest.approx(np.quantile(values, [0.025, 0.975]).tolist())
 
 
-def test_no_texts_say_nothing() -> None:
+def test_kappa_without_texts_is_none() -> None:
     assert kappa([], []).kappa is None
     assert kappa(["x"], ["y"]).low is None

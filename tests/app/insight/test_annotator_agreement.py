@@ -60,7 +60,7 @@ def test_resamples_without_a_value_are_left_out_until_they_are_most_of_them() ->
     assert some == pytest.approx(bootstrap_interval(mean, len(VALUES), "test"), rel=0.05)
 
 
-def test_one_text_says_nothing_about_other_texts() -> None:
+def test_interval_of_a_single_text_is_none() -> None:
     assert bootstrap_interval(lambda times: np.ones(len(times)), 1, "test") == (None, None)
 
 
@@ -111,7 +111,7 @@ def test_worked_examples_come_out(rows: tuple[str, ...], alpha: float) -> None:
 
 
 @given(ANSWERS)
-def test_it_is_what_the_definition_by_pairs_says(answers: list[Rating]) -> None:
+def test_alpha_equals_its_definition_by_pairs(answers: list[Rating]) -> None:
     assert agreement(answers).alpha == pytest.approx(by_pairs(answers))
 
 
@@ -153,7 +153,7 @@ def test_the_interval_is_that_of_texts_drawn_again() -> None:
     assert [found.low, found.high] == pytest.approx(known.tolist())
 
 
-def test_what_cannot_be_said_is_not_said() -> None:
+def test_undefined_agreement_is_none() -> None:
     alone = agreement([("a", "Ann", "x"), ("b", "Bo", "y")])
     assert (alone.alpha, alone.texts, alone.pairs) == (None, 0, 0)
     assert alone.note == "no text has been labelled by two people"
@@ -182,7 +182,7 @@ def test_pairs_of_people_are_listed_with_what_they_confuse() -> None:
     assert found[2].confused == ()
 
 
-def test_it_is_computed_again_only_when_somebody_says_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agreement_is_cached_until_annotations_change(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
 
     def count(values: object, texts: int, purpose: str) -> tuple[float, float]:
@@ -212,7 +212,7 @@ def project(tmp_path: Path, db: str | None) -> Project:
     return made
 
 
-def test_only_what_several_people_said_of_themselves_counts(project: Project) -> None:
+def test_only_independent_annotations_of_several_people_count(project: Project) -> None:
     with project.reads() as session:
         found = ratings(session)
     assert found == [
@@ -222,7 +222,7 @@ def test_only_what_several_people_said_of_themselves_counts(project: Project) ->
     ]
 
 
-def test_disagreements_are_those_that_nobody_decided(project: Project) -> None:
+def test_disagreements_are_undecided_ones(project: Project) -> None:
     with project.reads() as session:
         [found] = disagreements(session)
     assert found["id"] == "t1"

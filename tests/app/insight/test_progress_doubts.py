@@ -50,7 +50,7 @@ def test_doubtful_are_the_unlabelled_texts_of_highest_entropy(project: Project) 
     assert found["contradicted"] == []
 
 
-def test_what_people_disagree_on_is_not_doubtful(project: Project) -> None:
+def test_disputed_texts_are_not_probable_errors(project: Project) -> None:
     think(project, "t1", "sport", 0.6, 0.5, label="food")
     think(project, "t2", "sport", 0.6, 0.4)
     with project.sessions.begin() as session:

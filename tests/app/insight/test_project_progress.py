@@ -58,7 +58,7 @@ def test_a_fresh_project_has_no_rounds_and_all_its_classes(project: Project) -> 
     assert found["saved"]["sentence"] == ""
 
 
-def test_a_round_is_told_with_its_interval_and_its_signal(project: Project) -> None:
+def test_progress_has_interval_and_signal_of_a_round(project: Project) -> None:
     tell(project, 1, "hybrid:accuracy", moving(1, None), moving(2, 0.004, right=18))
     first, second = progress(project)["rounds"]
     assert (first["signal"], first["stable"], first["epsilon"]) == (None, False, 0.005)
@@ -73,7 +73,7 @@ def test_a_round_is_told_with_its_interval_and_its_signal(project: Project) -> N
     assert second["seconds"] == pytest.approx(0.1 * 100 + 1)
 
 
-def test_a_macro_f1_that_cannot_be_known_is_not_told(project: Project) -> None:
+def test_unknown_macro_f1_is_null(project: Project) -> None:
     few = Metrics(24, 18, 0.75, 0.73, 0.8, 0.2, 0.4, 0.7, 0.1, support=(1,) * 24 + (0,) * 40)
     tell(project, 1, "auto", replace(moving(1, None), validation=few))
     (told,) = progress(project)["rounds"]
@@ -112,7 +112,7 @@ def test_a_model_is_finished_until_more_labels_come(project: Project) -> None:
     assert "1 label came later" in found["sentence"]
 
 
-def test_nobody_is_told_to_go_on_where_every_text_is_labelled(project: Project) -> None:
+def test_no_advice_to_continue_when_every_text_is_labelled(project: Project) -> None:
     tell(project, 1, "auto", moving(1, None))
     with project.sessions.begin() as session:
         me = session.scalars(select(Person)).one()
@@ -138,7 +138,7 @@ def test_chapters_are_counted_through_and_the_newest_one_switches(project: Proje
     assert found["saved"]["sentence"].startswith("1 of 7 updates")
 
 
-def test_a_schedule_without_a_signal_and_rounds_without_validation_are_told_too(project: Project) -> None:
+def test_progress_works_without_signal_and_validation(project: Project) -> None:
     tell(project, 1, "retrain", round_of(1, validation=None, temperature=None))
     found = progress(project)
     assert (found["signal"], found["switch"]) == (None, None)
@@ -163,7 +163,7 @@ def test_calibration_is_of_labelled_validation_texts_and_balance_of_all_labels(p
     assert found["balance"] == [{"class": "sport", "n": 0}, {"class": "food", "n": 7}]
 
 
-def test_it_is_strict_json_and_needs_no_torch(project: Project) -> None:
+def test_progress_is_strict_json_and_needs_no_torch(project: Project) -> None:
     tell(project, 1, "hybrid:accuracy", moving(1, None), moving(2, 0.0, "finetune"))
     code = f"""
 import json, sys

@@ -33,7 +33,7 @@ def test_an_answer_makes_a_verdict_and_ends_the_lease(project: Project) -> None:
         assert session.scalar(select(func.count()).select_from(Lease)) == 0
 
 
-def test_the_same_key_counts_once_whatever_it_says_the_second_time(project: Project) -> None:
+def test_annotation_key_counts_once_whatever_the_second_request_contains(project: Project) -> None:
     first = say(project, me(project), "t1", "a", "1")
     assert say(project, me(project), "t1", "b", "1") == first
     assert consensus(project) == {"t1": ("a", "people")}
@@ -96,7 +96,7 @@ def test_an_answer_is_undone_by_its_key_while_it_stands(project: Project) -> Non
     assert consensus(project).keys() == {"t2", "t3"}
 
 
-def test_people_who_disagree_wait_for_somebody_who_decides(project: Project) -> None:
+def test_disputed_text_waits_for_a_decision(project: Project) -> None:
     one, other = people(project, 2)
     say(project, one, "t1", "a", "1")
     say(project, other, "t1", "b", "2")
@@ -107,7 +107,7 @@ def test_people_who_disagree_wait_for_somebody_who_decides(project: Project) -> 
     assert consensus(project) == {"t1": ("c", "adjudicated")}
 
 
-def test_what_cannot_be_is_refused_and_nothing_is_written(project: Project) -> None:
+def test_invalid_annotation_is_refused_and_not_written(project: Project) -> None:
     with project.sessions.begin() as session:
         for id, name in (("nowhere", "a"), ("t1", "nothing")):
             with pytest.raises(MissingError):

@@ -21,7 +21,7 @@ def project(tmp_path: Path) -> Project:
     )
 
 
-def test_it_is_as_if_the_answer_had_never_been_given(project: Project) -> None:
+def test_undo_restores_the_state_before_the_annotation(project: Project) -> None:
     with project.sessions.begin() as session:
         me, text = session.scalars(select(Person)).one(), session.scalars(select(Text).where(Text.id == "a")).one()
         before = counts(session)
@@ -41,7 +41,7 @@ def test_it_is_as_if_the_answer_had_never_been_given(project: Project) -> None:
         assert session.get(Consensus, text.row) is not None
 
 
-def test_where_nothing_was_said_nothing_happens(project: Project) -> None:
+def test_undo_without_annotations_does_nothing(project: Project) -> None:
     with project.sessions.begin() as session:
         me = session.scalars(select(Person)).one()
         withdraw(session, me, 1, "1")

@@ -15,7 +15,7 @@ from hybridal.app.labelling.bulk import label_many, undo_many
 from ..made_up import check_books, consensus, make, me, people
 
 
-def test_what_is_free_is_labelled_at_once_and_taken_back_at_once(
+def test_bulk_labels_free_texts_and_is_undone_at_once(
     tmp_path: Path, db: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PART", 3)

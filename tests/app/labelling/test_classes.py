@@ -127,7 +127,7 @@ def test_an_answer_that_is_under_way_is_of_the_class_that_is_left(tmp_path: Path
 
 
 @pytest.mark.postgres
-def test_an_answer_that_waited_for_a_merge_hears_of_it(tmp_path: Path, empty_postgres: str) -> None:
+def test_annotation_that_waited_for_a_merge_sees_it(tmp_path: Path, empty_postgres: str) -> None:
     project = make(tmp_path / "p", db=empty_postgres)
     person = people(project, 1)[0]
 
@@ -148,7 +148,7 @@ def test_an_answer_that_waited_for_a_merge_hears_of_it(tmp_path: Path, empty_pos
     project.close()
 
 
-def test_an_archived_class_is_offered_to_nobody_and_its_labels_stay(project: Project) -> None:
+def test_archived_class_is_not_offered_and_keeps_its_labels(project: Project) -> None:
     with project.sessions.begin() as session:
         a, b = (classes.find(session, name).number for name in "ab")
         for id, name in (("t1", "a"), ("t2", "b"), ("t3", "c")):

@@ -46,7 +46,7 @@ def test_skips_neither_settle_nor_disagree() -> None:
     assert consensus_of([CastVote("person", None), CastVote("file", 2)]) == Resolution(2, "file")
 
 
-def test_a_flag_stands_until_somebody_decides() -> None:
+def test_flag_stays_until_a_decision() -> None:
     raised = CastVote("person", 1, 5, flagged=True)
     assert flagged([raised, CastVote("person", 2, 4, decides=True)])
     assert not flagged([raised, CastVote("person", 2, 6, decides=True)])

@@ -11,17 +11,17 @@ SAID = st.builds(
 
 
 @given(st.integers(1, 3), st.lists(SAID, max_size=4))
-def test_nobody_is_asked_once_enough_people_have_labelled_it(wanted: int, standing: list[CastVote]) -> None:
+def test_text_closes_after_enough_annotations(wanted: int, standing: list[CastVote]) -> None:
     if count_people(standing) >= wanted:
         assert not is_open(wanted, standing)
 
 
 @given(st.integers(1, 3), st.lists(SAID, max_size=4))
-def test_what_somebody_decided_is_closed(wanted: int, standing: list[CastVote]) -> None:
+def test_decided_text_is_closed(wanted: int, standing: list[CastVote]) -> None:
     assert not is_open(wanted, [*standing, CastVote("person", 1, 100, decides=True)])
 
 
-def test_people_are_asked_where_the_file_and_the_llm_contradict_themselves_or_are_silent() -> None:
+def test_text_is_open_when_file_and_llm_disagree_or_are_missing() -> None:
     assert is_open(1, [CastVote("llm", None)])
     assert is_open(1, [CastVote("person", None)])
     assert is_open(1, [CastVote("llm", 1), CastVote("llm", 2)])

@@ -56,7 +56,7 @@ def test_validation_and_pool_alternate_at_first(tmp_path: Path) -> None:
     assert served == ["validation", "pool"] * 6
 
 
-def test_what_others_hold_counts_when_validation_and_pool_alternate(tmp_path: Path, db: str | None) -> None:
+def test_leases_of_others_count_in_the_validation_share(tmp_path: Path, db: str | None) -> None:
     project = make(tmp_path / "p", texts=100, db=db)
     served = [splits(project)[id] for person in people(project, 4) for id in ids(project, person, 3)]
     assert served == ["validation", "pool"] * 6
@@ -72,7 +72,7 @@ def test_asking_again_gives_the_same_texts_until_they_are_answered(project: Proj
     assert again[2] not in first
 
 
-def test_nobody_gets_what_is_in_somebody_elses_hands(project: Project) -> None:
+def test_leased_text_is_not_served_to_others(project: Project) -> None:
     one, other = people(project, 2)
     mine, theirs = ids(project, one, 9), ids(project, other, 99)
     assert len(mine) == 9
@@ -117,7 +117,7 @@ def test_a_labelled_text_is_not_served(no_validation: Project) -> None:
     assert "t5" not in ids(no_validation, person, 20)
 
 
-def test_a_second_opinion_is_asked_of_somebody_else_before_the_queue(no_validation: Project) -> None:
+def test_second_opinions_come_before_the_queue_and_from_another_person(no_validation: Project) -> None:
     one, other, third = people(no_validation, 3)
     with no_validation.sessions.begin() as session:
         session.execute(update(Text).where(Text.id == "t5").values(wanted=2))
@@ -151,7 +151,7 @@ def test_undoing_gives_the_text_back_first(no_validation: Project) -> None:
     assert ids(no_validation, me(no_validation), 3)[0] == second
 
 
-def test_what_is_undone_after_a_pause_is_in_hands_again(no_validation: Project) -> None:
+def test_undone_text_is_leased_again(no_validation: Project) -> None:
     first, _ = ids(no_validation, me(no_validation), 2)
     say(no_validation, me(no_validation), first)
     with no_validation.sessions.begin() as session:
@@ -161,7 +161,7 @@ def test_what_is_undone_after_a_pause_is_in_hands_again(no_validation: Project) 
     assert first not in ids(no_validation, other, 20)
 
 
-def test_who_goes_on_asking_keeps_their_texts(project: Project) -> None:
+def test_polling_renews_the_leases(project: Project) -> None:
     first = ids(project, me(project), 3)
     with project.sessions.begin() as session:
         session.execute(update(Lease).values(until=Lease.until - 500))
@@ -279,7 +279,7 @@ def test_asking_one_by_one_is_the_same_as_asking_for_many() -> None:
     assert one_by_one == next_splits(200, 0, 0, 20, 0.1)
 
 
-def test_who_hunts_gets_what_they_want_and_validation_goes_on(tmp_path: Path, db: str | None) -> None:
+def test_class_hunt_serves_the_class_and_validation_texts(tmp_path: Path, db: str | None) -> None:
     project = make(tmp_path / "p", texts=40, db=db, validation_first=2)
     owner, [other] = me(project), people(project, 1)
     with project.sessions.begin() as session:

@@ -92,7 +92,7 @@ def test_classes_are_merged_while_another_rule_settles_texts(tmp_path: Path, db:
 
 
 @pytest.mark.postgres
-def test_who_is_annotating_when_the_rule_changes_is_waited_for(tmp_path: Path, empty_postgres: str) -> None:
+def test_rule_change_waits_for_running_annotations(tmp_path: Path, empty_postgres: str) -> None:
     project = make(tmp_path / "p", classes=("a", "bug"), db=empty_postgres)
     with project.sessions.begin() as session:
         session.query(Text).update({"wanted": 3})

@@ -72,7 +72,7 @@ def test_words_are_found_without_case_and_accents_and_as_parts_in_every_script(t
     project.close()
 
 
-def test_without_an_index_the_same_is_found(project: Project) -> None:
+def test_search_without_an_index_finds_the_same(project: Project) -> None:
     with project.sessions.begin() as session:
         for name in ("added", "removed", "changed"):
             session.execute(text(f"DROP TRIGGER {INDEX}_{name}"))
@@ -179,7 +179,7 @@ def test_texts_are_found_by_what_became_of_them(project: Project) -> None:
     assert found(project, "", "", "flagged") == ["t4"]
 
 
-def test_of_one_person_others_are_not_heard(tmp_path: Path, db: str | None) -> None:
+def test_search_by_person_ignores_other_people(tmp_path: Path, db: str | None) -> None:
     project = make(tmp_path / "p", db=db)
     [other] = people(project, 1)
     say(project, me(project), "t1", "a", flagged=True)

@@ -46,12 +46,12 @@ def test_rows_of_classes_that_are_not_asked_for_are_left_out(mail: Path) -> None
     assert ([row[0] for row in found.rows], found.classes) == (["1", "2", "3"], ("spam", "ham"))
 
 
-def test_a_misspelt_class_is_told(mail: Path) -> None:
+def test_misspelt_class_is_reported(mail: Path) -> None:
     with pytest.raises(UserError, match="no row has the class 'spma'"):
         read_source(mail, text="body", label="kind", classes=["spma", "ham"])
 
 
-def test_without_labels_any_classes_will_do_but_one_is_too_few(mail: Path) -> None:
+def test_classes_without_labels_must_be_at_least_two(mail: Path) -> None:
     assert read_source(mail, text="body", classes=["x", "y"]).classes == ("x", "y")
     assert read_source(mail, text="body").classes == ()
     with pytest.raises(UserError, match="name two or more"):
@@ -59,7 +59,7 @@ def test_without_labels_any_classes_will_do_but_one_is_too_few(mail: Path) -> No
 
 
 @pytest.mark.parametrize(("column", "longest"), [("text", LONGEST_TEXT), ("id", LONGEST_ID)])
-def test_what_is_too_long_is_told_with_its_row(tmp_path: Path, column: str, longest: int) -> None:
+def test_overlong_text_is_reported_with_its_row(tmp_path: Path, column: str, longest: int) -> None:
     path = tmp_path / "mail.jsonl"
     fits, too_long = ({"text": "a", "id": str(more), column: "x" * (longest + more)} for more in (0, 1))
     path.write_text(f"{json.dumps(fits)}\n")
@@ -69,7 +69,7 @@ def test_what_is_too_long_is_told_with_its_row(tmp_path: Path, column: str, long
         read_source(path, text="text", id="id")
 
 
-def test_what_is_wrong_with_a_file_is_said_in_its_words(mail: Path, tmp_path: Path) -> None:
+def test_file_errors_are_passed_on(mail: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"mail.csv.*'text'"):
         read_source(mail)
     with pytest.raises(UserError, match="there is no such file"):
@@ -110,7 +110,7 @@ def test_columns_of_any_kind_are_welcome(tmp_path: Path) -> None:
     check_unpacked_size(sheet(tmp_path, **columns), 3)
 
 
-def test_what_is_no_parquet_file_is_left_to_its_reader(tmp_path: Path) -> None:
+def test_non_parquet_file_is_left_to_its_reader(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("text")
     check_unpacked_size(path, 1)

@@ -157,7 +157,7 @@ def reserve(project: Project) -> set[str]:
         return {*session.scalars(select(Text.id).where(Text.split == "validation"))}
 
 
-def test_a_larger_share_is_set_aside_from_what_nobody_has_seen(tmp_path: Path) -> None:
+def test_larger_validation_share_takes_unseen_texts(tmp_path: Path) -> None:
     project = make(tmp_path / "p", texts=1000)
     first = reserve(project)
     with project.sessions.begin() as session:
@@ -191,7 +191,7 @@ def test_a_smaller_plan_keeps_what_is_set_aside_for_a_later_rise(tmp_path: Path)
     project.close()
 
 
-def test_what_was_labelled_once_is_not_set_aside_later(tmp_path: Path) -> None:
+def test_labelled_texts_do_not_become_validation_texts(tmp_path: Path) -> None:
     """A model may have learnt it, though its class is deleted now and no answer stands."""
     project = make(tmp_path / "p", texts=1000)
     with project.sessions.begin() as session:
@@ -212,7 +212,7 @@ def wanted(project: Project) -> dict[int, int]:
         return {number: texts for number, texts in rows}  # noqa: C416
 
 
-def test_about_the_share_that_is_asked_for_wants_two_opinions(tmp_path: Path) -> None:
+def test_overlap_share_is_about_as_requested(tmp_path: Path) -> None:
     project = make(tmp_path / "p", texts=1000, overlap=0.2)
     assert 150 < wanted(project)[2] < 250
     project.decide({"overlap": 0.5})
@@ -224,7 +224,7 @@ def test_about_the_share_that_is_asked_for_wants_two_opinions(tmp_path: Path) ->
     project.close()
 
 
-def test_what_is_answered_already_is_not_drawn_anew(project: Project) -> None:
+def test_annotated_texts_are_not_drawn_again(project: Project) -> None:
     with project.sessions.begin() as session:
         annotate(session, me(project), "t1", "label", class_name="a", key="1")
     project.decide({"overlap": 1.0})
@@ -238,7 +238,7 @@ CONTEXT = [
 ]
 
 
-def test_what_else_a_file_says_is_kept_found_and_named(tmp_path: Path, db: str | None) -> None:
+def test_other_columns_of_a_file_are_stored_searched_and_named(tmp_path: Path, db: str | None) -> None:
     project = Project.create(Source("s", CONTEXT), tmp_path / "p", db=db)
     with project.reads() as session:
         kept = dict(session.execute(select(Text.id, Text.context)).all())
@@ -250,7 +250,7 @@ def test_what_else_a_file_says_is_kept_found_and_named(tmp_path: Path, db: str |
     project.close()
 
 
-def test_labels_that_are_only_suggested_are_nobodys_answers(tmp_path: Path, db: str | None) -> None:
+def test_suggested_labels_are_no_annotations(tmp_path: Path, db: str | None) -> None:
     source = Source("s", CONTEXT, ("a", "b"), suggested=True)
     project = Project.create(source, tmp_path / "p", db=db)
     with project.sessions.begin() as session:

@@ -37,7 +37,7 @@ RULE = st.builds(Routing, threshold=SHARE, contradiction=SHARE, overlap=SHARE)
 
 
 @given(RULE, SAID, GUESS, st.booleans())
-def test_only_a_sure_answer_that_nobody_contradicts_is_accepted(
+def test_only_confident_uncontradicted_answers_are_accepted(
     rule: Routing, label: LlmLabel | None, prediction: ModelPrediction | None, shared: bool
 ) -> None:
     sure = label is not None and label.confidence >= rule.threshold
@@ -50,7 +50,7 @@ def test_only_a_sure_answer_that_nobody_contradicts_is_accepted(
     assert (route(rule, label, prediction, shared) == "accepted") == (sure and not contradicted and not shared)
 
 
-def test_the_reason_is_told() -> None:
+def test_routing_gives_its_reason() -> None:
     sure, rule = LlmLabel("bug", 0.9), Routing(threshold=0.9, contradiction=0.8)
     assert route(rule, None, None, False) == "unusable"
     assert route(rule, LlmLabel("bug", 0.89), None, False) == "unsure"
@@ -74,7 +74,7 @@ def test_people_get_first_what_the_llm_knows_least(one: float, other: float) -> 
     assert queue_rank(None) <= queue_rank(LlmLabel("bug", less)) <= queue_rank(LlmLabel("bug", more)) < 0
 
 
-def test_a_plan_is_kept_and_read_again(tmp_path: Path) -> None:
+def test_plan_survives_the_database(tmp_path: Path) -> None:
     project = made(tmp_path)
     plan = LlmSettings.model_validate(
         {"base_url": "http://localhost/v1", "model": "small", "routing": {"threshold": 0.7}}
@@ -110,7 +110,7 @@ def test_the_key_comes_from_the_environment_alone(monkeypatch: pytest.MonkeyPatc
     assert "secret" not in LlmSettings().model_dump_json()
 
 
-def test_it_is_told_of_the_active_classes_and_the_examples(tmp_path: Path) -> None:
+def test_prompt_has_active_classes_and_examples(tmp_path: Path) -> None:
     project = made(tmp_path)
     with project.sessions.begin() as session:
         bug, _ = classes.active(session)
@@ -134,7 +134,7 @@ def test_other_instructions_make_another_annotator(tmp_path: Path) -> None:
     assert len(names) == 4
 
 
-def test_it_needs_something_to_choose_from(tmp_path: Path) -> None:
+def test_annotator_without_classes_is_refused(tmp_path: Path) -> None:
     project = made(tmp_path)
     with project.sessions.begin() as session:
         bug, idea = classes.active(session)
@@ -169,7 +169,7 @@ def test_the_models_wishes_come_before_the_random_order(tmp_path: Path) -> None:
         assert places == sorted(places)
 
 
-def test_what_people_labelled_have_in_hand_or_it_has_seen_is_left_out(tmp_path: Path) -> None:
+def test_labelled_leased_and_seen_texts_are_left_out(tmp_path: Path) -> None:
     project = made(tmp_path, 6)
     with project.sessions.begin() as session:
         says(session, "me", "t0", "bug")

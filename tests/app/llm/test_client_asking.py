@@ -12,14 +12,14 @@ from hybridal.app.llm.prompt import ANSWER_TOKENS, Instructions, LlmLabel, Messa
 ASKED = [{"role": "user", "content": "x" * 1000}]
 
 
-def test_nothing_is_asked_that_could_go_beyond_the_limit() -> None:
+def test_request_beyond_the_budget_is_not_sent() -> None:
     dear = 500 + ANSWER_TOKENS
     assert Budget(dear).reserve(ASKED) == dear
     assert Budget(dear - 1).reserve(ASKED) is None
     assert Budget(2 * dear, spent=dear + 1).reserve(ASKED) is None
 
 
-def test_what_others_are_about_to_spend_is_not_there() -> None:
+def test_reserved_tokens_reduce_the_budget() -> None:
     budget = Budget(1600)
     first = budget.reserve(ASKED)
     assert first == 800
@@ -75,13 +75,13 @@ class Scripted:
         return Reply(step, self.tokens)
 
 
-def test_a_good_answer_is_asked_for_once() -> None:
+def test_valid_answer_needs_one_request() -> None:
     client, budget = Scripted(GOOD), Budget(100_000)
     assert ask_label(client, RULES, budget, "It crashes.") == LlmResult(LlmLabel("bug", 0.9, "so"), 50)
     assert budget.spent == 50
 
 
-def test_nonsense_is_asked_again_once() -> None:
+def test_invalid_answer_is_requested_once_more() -> None:
     client, budget = Scripted("hmm", GOOD), Budget(100_000)
     assert ask_label(client, RULES, budget, "It crashes.") == LlmResult(LlmLabel("bug", 0.9, "so"), 100)
     assert client.heard[1][:2] == client.heard[0]
@@ -111,13 +111,13 @@ def test_a_server_that_is_not_there_leaves_the_budget_as_it_was() -> None:
     assert budget.reserve(RULES.messages("…")) == before
 
 
-def test_without_tokens_nothing_is_asked() -> None:
+def test_empty_budget_sends_no_request() -> None:
     client = Scripted(GOOD)
     assert ask_label(client, RULES, Budget(10), "It crashes.") is None
     assert client.heard == []
 
 
-def test_without_tokens_for_a_second_try_there_is_none() -> None:
+def test_retry_needs_budget() -> None:
     client = Scripted("hmm", GOOD, tokens=None)
     enough = Budget(10**6).reserve(RULES.messages("It crashes."))
     assert enough is not None

@@ -113,7 +113,7 @@ def test_a_text_cannot_talk_its_way_into_another_class(tmp_path: Path) -> None:
     [says("I cannot help with that."), says(""), labels("spam"), labels("bug", 7), says('{"class": "bug", "conf')],
     ids=["words", "nothing", "wrong class", "wrong number", "cut off"],
 )
-def test_nonsense_is_asked_once_more_and_then_left_to_people(tmp_path: Path, nonsense: Sends) -> None:
+def test_invalid_answers_are_retried_once_and_then_left_to_people(tmp_path: Path, nonsense: Sends) -> None:
     project = made(tmp_path, 3)
     with chat_server(in_turn(nonsense)) as server:
         work(project, server.url)
@@ -172,7 +172,7 @@ def test_a_trial_asks_about_five_texts_and_leaves_no_trace(tmp_path: Path) -> No
         assert llm_counts(session) == {"asked": 0, "unusable": 0, "labels": 0}
 
 
-def test_it_stops_before_it_could_spend_more_than_allowed(tmp_path: Path) -> None:
+def test_job_stops_before_the_budget_is_exceeded(tmp_path: Path) -> None:
     project = made(tmp_path, 30)
     with chat_server(in_turn(labels("bug", tokens=400))) as server:
         job = work(project, server.url, budget_tokens=5000, parallel=3)
@@ -203,7 +203,7 @@ def test_a_server_that_goes_away_is_waited_for_and_nothing_is_lost(tmp_path: Pat
         assert session.scalar(select(func.count()).select_from(Annotation)) == 6
 
 
-def test_while_it_waits_the_page_is_told_why(tmp_path: Path) -> None:
+def test_waiting_job_reports_its_reason(tmp_path: Path) -> None:
     project = made(tmp_path, 3)
     told: list[tuple[str, str]] = []
 
@@ -225,7 +225,7 @@ def test_while_it_waits_the_page_is_told_why(tmp_path: Path) -> None:
     assert "failed 6 times" in told[0][1]
 
 
-def test_the_page_is_told_of_the_first_failure_and_then_that_it_works_again(tmp_path: Path) -> None:
+def test_first_failure_and_recovery_are_reported(tmp_path: Path) -> None:
     project = made(tmp_path, 2)
     seen: list[tuple[str, str]] = []
 
@@ -248,7 +248,7 @@ def test_the_page_is_told_of_the_first_failure_and_then_that_it_works_again(tmp_
 @pytest.mark.parametrize(
     ("status", "told"), [(401, "rejected the key"), (404, "status 404"), (307, "status 307"), (400, "status 400")]
 )
-def test_what_waiting_cannot_mend_ends_it_with_a_reason(tmp_path: Path, status: int, told: str) -> None:
+def test_permanent_error_ends_the_job_with_a_reason(tmp_path: Path, status: int, told: str) -> None:
     project = made(tmp_path, 30)
     with chat_server(in_turn(Sends(b"no", status))) as server:
         job = work(project, server.url)
@@ -295,7 +295,7 @@ def test_killed_between_two_answers_it_goes_on_with_the_next(tmp_path: Path, mon
     assert len(server.asked) == 7
 
 
-def test_an_internal_error_is_retried_and_then_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_is_retried_and_then_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*given: object) -> object:
         raise ZeroDivisionError
 
@@ -307,7 +307,7 @@ def test_an_internal_error_is_retried_and_then_told(tmp_path: Path, monkeypatch:
     assert "ZeroDivision" not in job.error
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     job = work(made(tmp_path, 3), "http://localhost/v1")
     assert job.phase == "failed"

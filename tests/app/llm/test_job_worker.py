@@ -43,7 +43,7 @@ def labelled(project: Project) -> int:
         return len(consensus(session))
 
 
-def test_it_works_beside_and_resumes_in_another_process(tmp_path: Path, workers: list[LlmWorker]) -> None:
+def test_worker_runs_in_the_background_and_resumes_in_another_process(tmp_path: Path, workers: list[LlmWorker]) -> None:
     project = made(tmp_path, 8)
     with chat_server(in_turn(labels("bug"))) as server:
         plan(project, base_url=server.url)
@@ -64,7 +64,7 @@ def test_it_works_beside_and_resumes_in_another_process(tmp_path: Path, workers:
     assert len(server.asked) == 8
 
 
-def test_nobody_waits_for_a_server_that_is_silent(tmp_path: Path, workers: list[LlmWorker]) -> None:
+def test_worker_stops_during_a_hanging_request(tmp_path: Path, workers: list[LlmWorker]) -> None:
     project = made(tmp_path, 4)
     with chat_server(in_turn(Sends(never=True))) as server:
         plan(project, base_url=server.url, timeout=1)
@@ -101,7 +101,7 @@ def test_a_new_start_waits_for_the_answers_that_are_on_their_way(tmp_path: Path,
     assert sorted(server.texts) == sorted({*server.texts}), "a text was asked about twice"
 
 
-def test_what_failed_stays_so_until_it_is_started(tmp_path: Path, workers: list[LlmWorker]) -> None:
+def test_failed_job_stays_failed_until_restarted(tmp_path: Path, workers: list[LlmWorker]) -> None:
     project = made(tmp_path, 8)
     with chat_server(in_turn(Sends(b"no", status=401))) as server:
         plan(project, base_url=server.url)

@@ -42,12 +42,12 @@ from .chat_server import ChatServer, Json, Sends, chat_server, in_turn, labels, 
         ),
     ],
 )
-def test_what_is_no_address_is_refused(address: str) -> None:
+def test_invalid_address_is_refused(address: str) -> None:
     with pytest.raises(UserError, match="not a server's address"):
         check_address(address, False)
 
 
-def test_who_starts_the_app_can_allow_one_address_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operator_can_allow_a_single_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HYBRIDAL_LLM_URL", "https://llm.example.org/v1/ ")
     assert check_address("https://llm.example.org/v1", True) == "https://llm.example.org/v1"
     with pytest.raises(UserError, match="one LLM server is allowed here: https://llm"):
@@ -85,7 +85,7 @@ def test_nonsense_is_as_good_as_nothing(nonsense: str) -> None:
     assert 0.5 <= retry_delay(1, nonsense, random.Random(0)) <= 1
 
 
-def test_nobody_can_make_us_wait_for_ever() -> None:
+def test_slow_server_hits_the_time_limit() -> None:
     assert retry_delay(1, "1e9", random.Random(0)) == 300
     assert retry_delay(1, "inf", random.Random(0)) == 300
 
@@ -126,7 +126,7 @@ def ask(server: ChatServer, slept: list[float] | None = None, key: str = "", tim
         client.close()
 
 
-def test_it_asks_as_the_protocol_wants_it() -> None:
+def test_request_follows_the_protocol() -> None:
     with chat_server(in_turn(labels("bug"))) as server:
         assert '"bug"' in ask(server, key="secret")
     assert server.headers[0]["Authorization"] == "Bearer secret"
@@ -141,7 +141,7 @@ def test_without_a_key_none_is_sent() -> None:
     assert "Authorization" not in server.headers[0]
 
 
-def test_a_server_that_fails_is_asked_again_with_growing_pauses() -> None:
+def test_failed_request_is_retried_with_backoff() -> None:
     slept: list[float] = []
     with chat_server(in_turn(*[Sends(b"oops", 500)] * 3, Sends(b"", 503), labels("bug"))) as server:
         assert "bug" in ask(server, slept)
@@ -149,7 +149,7 @@ def test_a_server_that_fails_is_asked_again_with_growing_pauses() -> None:
     assert all(2**at / 2 <= pause <= 2**at for at, pause in enumerate(slept))
 
 
-def test_each_failure_that_another_attempt_follows_is_told() -> None:
+def test_each_retry_is_reported() -> None:
     told: list[str] = []
     with chat_server(in_turn(Sends(b"", 503), Sends(b"", 429), labels("bug"))) as server:
         client = client_of(server, sleep=lambda _: None, on_retry=told.append)
@@ -159,7 +159,7 @@ def test_each_failure_that_another_attempt_follows_is_told() -> None:
     assert told == [f"The LLM server {host} failed ({why}); retrying." for why in ("status 503", "status 429")]
 
 
-def test_a_busy_server_is_left_alone_as_long_as_it_asks_for() -> None:
+def test_retry_after_is_respected() -> None:
     slept: list[float] = []
     with chat_server(in_turn(Sends(b"", 429, {"Retry-After": "17"}), labels("bug"))) as server:
         ask(server, slept)
@@ -186,7 +186,7 @@ def test_a_server_that_stays_bad_is_unavailable_for_now(sends: Sends, problem: s
     assert (len(server.asked), len(slept)) == (MAX_ATTEMPTS, MAX_ATTEMPTS - 1)
 
 
-def test_nobody_there_is_unavailable_for_now() -> None:
+def test_refused_connection_is_temporary() -> None:
     with chat_server(in_turn(labels("bug"))) as server:
         pass
     with pytest.raises(UnavailableError, match=r"the last error was: no connection\.$"):
@@ -207,7 +207,7 @@ def test_an_endless_answer_is_not_read_to_its_end() -> None:
         ask(server)
 
 
-def test_a_wrong_key_is_told_at_once_and_not_shown() -> None:
+def test_wrong_key_fails_at_once_and_is_not_shown() -> None:
     with chat_server(in_turn(Sends(b"the key secret is wrong", 401))) as server, pytest.raises(UserError) as caught:
         ask(server, key="secret")
     assert "HYBRIDAL_LLM_KEY" in str(caught.value)
@@ -216,7 +216,7 @@ def test_a_wrong_key_is_told_at_once_and_not_shown() -> None:
 
 
 @pytest.mark.parametrize("status", [302, 400, 401, 404, 413, 422])
-def test_an_error_repeats_nothing_of_what_the_server_says(status: int) -> None:
+def test_error_contains_nothing_of_the_response(status: int) -> None:
     """It may be another server than the owner says, and its answer not for them."""
     reply = in_turn(Sends(b'{"instance-id": "i-0abc"} for secret', status))
     with chat_server(reply) as server, pytest.raises(UserError, match=f"status {status}") as caught:
@@ -235,7 +235,7 @@ def picky(*unknown: str, names_it: bool) -> Callable[[Json], Sends]:
 
 
 @pytest.mark.parametrize("names_it", [True, False])
-def test_what_a_server_does_not_know_is_left_out_from_then_on(names_it: bool) -> None:
+def test_unsupported_options_are_left_out_afterwards(names_it: bool) -> None:
     with chat_server(picky("response_format", "logprobs", names_it=names_it)) as server:
         client = client_of(server, sleep=lambda _: None)
         client.ask(MESSAGES, RULES.answer_format())
@@ -293,12 +293,12 @@ def test_an_owner_cannot_have_the_apps_own_network_called(host: str, monkeypatch
 
 
 @pytest.mark.parametrize("host", ["0177.0.0.1", "0251.0376.0251.0376"])
-def test_what_the_sender_takes_for_no_address_is_refused_in_a_sentence(host: str) -> None:
+def test_unparsable_address_gets_one_sentence(host: str) -> None:
     with pytest.raises(UserError, match="is not a server's address"):
         ChatClient(f"http://{host}/v1", "small")
 
 
-def test_what_the_operator_named_is_called_wherever_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_allowed_host_is_called_on_any_network(monkeypatch: pytest.MonkeyPatch) -> None:
     with chat_server(in_turn(labels("bug"))) as server:
         monkeypatch.setenv("HYBRIDAL_LLM_URL", server.url)
         client = ChatClient(server.url, "small", "secret", per_minute=1e9)

@@ -47,7 +47,7 @@ def straightforward(llm: dict[str, str], people: People, epsilon: float) -> tupl
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("epsilon", [0.1, 0.2])
-def test_it_is_the_procedure_done_with_scipy_and_statsmodels(seed: int, epsilon: float) -> None:
+def test_alternative_annotator_test_equals_scipy_and_statsmodels(seed: int, epsilon: float) -> None:
     people = {name: noisy(10 * seed + at, 0.1 + 0.1 * at, 0.7) for at, name in enumerate(["Ann", "Bo", "Cy", "Di"])}
     llm = noisy(10 * seed + 9, [0.05, 0.3, 0.6][seed % 3], 0.9)
     found = alt_test(llm, people, epsilon)
@@ -66,7 +66,7 @@ def test_an_llm_as_good_as_people_passes_and_one_that_guesses_fails() -> None:
     assert all(person.llm_wins < person.person_wins for person in guessing.people)
 
 
-def test_it_never_sees_texts_that_only_one_of_them_labelled() -> None:
+def test_texts_with_one_annotation_are_ignored() -> None:
     people = {name: noisy(at, 0.2) for at, name in enumerate(["Ann", "Bo", "Cy"])}
     llm = noisy(3, 0.2)
     alone = {**people, "Ann": people["Ann"] | {f"only {at}": "0" for at in range(50)}}
@@ -81,7 +81,7 @@ def test_without_any_spread_the_mean_decides() -> None:
     assert "three" in same.note
 
 
-def test_it_says_what_is_missing() -> None:
+def test_missing_requirements_are_named() -> None:
     few = dict(list(TRUTH.items())[:29])
     for people in ({}, {"Ann": TRUTH}, {"Ann": few, "Bo": few}):
         found = alt_test(TRUTH, people)
@@ -110,7 +110,7 @@ def test_only_texts_that_went_to_people_anyway_are_compared(tmp_path: Path) -> N
         assert labels_of_llm(session, llm_of(session, model="large")) == {}
 
 
-def test_people_are_heard_but_not_those_who_decide_between_them(tmp_path: Path) -> None:
+def test_annotators_count_and_decisions_do_not(tmp_path: Path) -> None:
     project = made(tmp_path, 6)
     with project.sessions.begin() as session:
         says(session, "Ann", "t1", "bug")

@@ -50,7 +50,7 @@ def test_an_unsure_unusable_or_contradicted_answer_is_kept_but_no_label(project:
         assert spent_tokens(session) == 30
 
 
-def test_the_same_answer_twice_counts_once(project: Project) -> None:
+def test_repeated_answer_counts_once(project: Project) -> None:
     with project.sessions.begin() as session:
         llm = llm_of(session)
         recorded(session, llm, "t0", SURE)
@@ -72,7 +72,7 @@ def test_the_same_words_in_two_texts_are_paid_for_once_and_answer_both(tmp_path:
         assert spent_tokens(session) == 10
 
 
-def test_whoever_was_faster_keeps_the_verdict(project: Project) -> None:
+def test_answer_of_a_person_is_kept_over_a_later_llm_answer(project: Project) -> None:
     with project.sessions.begin() as session:
         says(session, "me", "t0", "idea")
         recorded(session, llm_of(session), "t0", SURE)
@@ -144,7 +144,7 @@ def test_the_keys_of_an_llm_have_a_colon_and_so_are_no_pages(project: Project) -
 
 
 @pytest.mark.postgres
-def test_who_answers_a_text_and_a_taking_back_do_not_wait_for_each_other(tmp_path: Path, empty_postgres: str) -> None:
+def test_annotation_and_withdrawal_do_not_deadlock(tmp_path: Path, empty_postgres: str) -> None:
     project = made(tmp_path, db=empty_postgres)
     with project.sessions.begin() as session:
         llm = llm_of(session)

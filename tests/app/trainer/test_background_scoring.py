@@ -118,7 +118,7 @@ def test_app_library_command_line_and_plain_transformers_say_the_same(project: P
 
 
 @pytest.mark.parametrize("pooling", ["mean", "first"])  # one is written as it is, the other is built to be written
-def test_the_model_speaks_in_the_names_that_the_classes_have_now(tmp_path: Path, pooling: str) -> None:
+def test_predictions_use_current_class_names(tmp_path: Path, pooling: str) -> None:
     project = made(tmp_path / "toys.hybridal", overrides={**RULES, "pooling": pooling})
     cycle = learnt(project)
     score_all(cycle)
@@ -158,7 +158,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return asked
 
 
-def test_learning_goes_first_and_the_newest_model_replaces_what_older_ones_said(
+def test_training_goes_first_and_the_newest_predictions_replace_older_ones(
     project: Project, counted: list[int]
 ) -> None:
     cycle = learnt(project)
@@ -234,7 +234,7 @@ def test_a_new_head_reads_no_text_again(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("counted")
-def test_what_people_look_at_comes_first(project: Project) -> None:
+def test_visible_texts_are_scored_first(project: Project) -> None:
     cycle = learnt(project)
     with project.sessions.begin() as session:
         unseen = select(Text.row).where(Text.row.not_in(select(Prediction.text_row))).order_by(Text.row.desc())
@@ -249,7 +249,7 @@ def test_what_people_look_at_comes_first(project: Project) -> None:
         assert {*session.scalars(select(Prediction.text_row))} >= {held, *seen}
 
 
-def test_it_can_be_paused_and_goes_on(project: Project, counted: list[int]) -> None:
+def test_scoring_can_be_paused_and_resumed(project: Project, counted: list[int]) -> None:
     cycle = learnt(project)
     assert cycle.score()
     want_scores(project, "paused")
@@ -261,7 +261,7 @@ def test_it_can_be_paused_and_goes_on(project: Project, counted: list[int]) -> N
     assert rounds(project) == {1: 90}
 
 
-def test_what_fails_pauses_with_its_reason_and_can_be_tried_again(
+def test_failed_scoring_pauses_with_its_reason_and_can_be_retried(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cycle = learnt(project)
@@ -275,13 +275,13 @@ def test_what_fails_pauses_with_its_reason_and_can_be_tried_again(
     assert (rounds(project), scoring(project).done) == ({1: 90}, 90)
 
 
-def test_without_a_model_there_is_nothing_to_do(project: Project) -> None:
+def test_scoring_without_a_model_does_nothing(project: Project) -> None:
     cycle = Cycle(project)
     cycle.start()
     assert not cycle.score()
 
 
-def test_a_cluster_scores_what_nobody_looks_at(
+def test_cluster_scores_texts_that_are_not_visible(
     project: Project, counted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its workers have the model that people take away, and get the texts in shards; a pause lets them go."""

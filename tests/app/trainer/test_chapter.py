@@ -43,7 +43,7 @@ def begun(project: Project) -> Chapter:
     return chapter
 
 
-def test_a_chapter_learns_what_the_snapshot_says(project: Project) -> None:
+def test_chapter_learns_the_labels_of_the_snapshot(project: Project) -> None:
     chapter = begun(project)
     assert chapter.learnt() == taken(project).pool
     assert (chapter.round, chapter.folder.name, chapter.update()) == (1, "001", "retrain")
@@ -57,9 +57,7 @@ def test_labels_of_texts_that_came_later_wait_for_the_next_chapter(project: Proj
     assert chapter.learnt() == now.pool
 
 
-def test_what_it_chose_from_is_scored_once_and_thought_of_calibrated(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_candidates_are_scored_once_with_calibration(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     chapter = begun(project)
     scored: list[int] = []
     predict = forward_passes.predict

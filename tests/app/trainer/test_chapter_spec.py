@@ -56,7 +56,7 @@ def test_classes_and_the_making_of_the_model_change_it(project: Project) -> None
     assert spec(project) != added
 
 
-def test_the_protocol_suits_somebody_who_labels(project: Project) -> None:
+def test_default_protocol_suits_interactive_labelling(project: Project) -> None:
     found = learner_options(project)
     assert (found["backbone"], found["protocol"], found["seed"], found["max_epochs"]) == ("tiny", "best", 42, 2)
     assert (found["schedule"], found["acquisition"]) == ("auto", "margin")
@@ -84,7 +84,7 @@ def test_there_are_always_enough_candidates_for_the_queue(
 
 
 @pytest.mark.parametrize("asked", [{}, {"max_epochs": 3}, DEFAULTS["overrides"]])
-def test_what_the_app_sets_aside_is_measured_on_whatever_is_overridden(
+def test_validation_texts_of_the_app_are_used_whatever_is_overridden(
     project: Project, asked: dict[str, object]
 ) -> None:
     # The protocol would hold back a share of the labels, and learn those that the app set aside.

@@ -61,7 +61,7 @@ def labels_of(cycle: Cycle) -> dict[str, str]:
     return cycle.chapter.learner.labels
 
 
-def test_it_waits_until_there_is_enough_to_learn_from(project: Project) -> None:
+def test_cycle_waits_for_enough_labels(project: Project) -> None:
     cycle = started(project)
     assert (row(project).phase, row(project).round) == ("waiting", 0)
     assert not cycle.turn()
@@ -71,7 +71,7 @@ def test_it_waits_until_there_is_enough_to_learn_from(project: Project) -> None:
     assert not list(project.runs.iterdir())
 
 
-def test_the_first_model_fills_the_queue_and_says_what_it_thinks(project: Project) -> None:
+def test_first_model_fills_the_queue_and_the_predictions(project: Project) -> None:
     cycle = trained(project)
     assert not cycle.turn()
     status = row(project)
@@ -126,7 +126,7 @@ def test_as_it_comes_the_first_model_is_there_after_ten_labels_and_takes_no_step
     project.close()
 
 
-def test_fewer_labels_than_a_batch_are_learnt_when_somebody_asks(project: Project) -> None:
+def test_fewer_labels_than_a_batch_are_learnt_on_request(project: Project) -> None:
     cycle = trained(project)
     label_some(project, 1)
     assert not cycle.turn()
@@ -179,7 +179,7 @@ def test_a_renamed_class_is_the_same_class(project: Project) -> None:
     assert set(cycle.chapter.learner.experiment.task.classes) == {"food", "games"}  # whose names are examples
 
 
-def test_what_is_written_down_of_a_class_is_learnt_in_the_next_round(project: Project) -> None:
+def test_class_descriptions_are_learnt_in_the_next_round(project: Project) -> None:
     cycle = trained(project)
     with project.sessions.begin() as session:
         classes.describe(session, classes.find(session, "sport").number, "goals and teams", "the score\n\na match")
@@ -237,7 +237,7 @@ def test_a_model_that_is_made_otherwise_begins_a_chapter_that_knows_all_labels(p
 
 
 @pytest.mark.parametrize("how", ["class added", "class archived", "texts added", "text restored"])
-def test_where_classes_or_texts_come_or_go_the_model_goes_on(tmp_path: Path, how: str) -> None:
+def test_model_is_kept_when_classes_or_texts_change(tmp_path: Path, how: str) -> None:
     # One that is trained, not a probe: what it has learnt is in the encoder too.
     project = made(tmp_path / "toys.hybridal", schedule="finetune", overrides={**RULES, "probe_until": 0})
     with project.sessions.begin() as session:
@@ -289,7 +289,7 @@ def test_where_classes_or_texts_come_or_go_the_model_goes_on(tmp_path: Path, how
     project.close()
 
 
-def test_what_is_deleted_is_learnt_no_more_and_takes_no_new_chapter(project: Project) -> None:
+def test_deleted_texts_are_left_out_without_a_new_chapter(project: Project) -> None:
     cycle = trained(project)
     learnt = [*labels_of(cycle)]
     with project.reads() as session:
@@ -330,7 +330,7 @@ def test_merged_classes_are_learnt_as_one(project: Project) -> None:
     assert words(project) == ["RR"]
 
 
-def test_without_the_runs_everything_is_learnt_again(project: Project) -> None:
+def test_deleted_run_folders_are_trained_again(project: Project) -> None:
     cycle = trained(project)
     before = labels_of(cycle)
     shutil.rmtree(project.runs)
@@ -368,7 +368,7 @@ def test_a_trainer_that_goes_on_finds_nothing_to_do_again(project: Project) -> N
     assert before
 
 
-def test_a_round_that_was_saved_but_not_said_is_said_at_the_start(
+def test_saved_but_unpublished_round_is_published_at_the_start(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cycle = trained(project)
@@ -412,9 +412,7 @@ def failing(error: Exception) -> Callable[..., None]:
     return fail
 
 
-def test_a_failure_is_told_in_one_sentence_and_retried_when_asked(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failure_gets_one_sentence_and_is_retried_on_request(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     cycle = trained(project)
     label_some(project, 6)
     with monkeypatch.context() as patch:
@@ -455,7 +453,7 @@ def test_a_first_round_that_fails_leaves_no_chapter_behind(project: Project, mon
     assert list(project.runs.iterdir()) == []
 
 
-def test_what_cannot_be_learnt_is_refused_with_a_reason(project: Project) -> None:
+def test_unlearnable_labels_are_refused_with_a_reason(project: Project) -> None:
     cycle = started(project)
     ask(project, "train")
     assert cycle.turn()
@@ -463,7 +461,7 @@ def test_what_cannot_be_learnt_is_refused_with_a_reason(project: Project) -> Non
     assert row(project).error == "There are no labels to learn from yet; label some texts first."
 
 
-def test_progress_is_said_while_it_trains(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_published_during_training(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
     monkeypatch.setattr("hybridal.app.trainer.publish.time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
     written: list[dict[str, Any]] = []
@@ -477,7 +475,7 @@ def test_progress_is_said_while_it_trains(project: Project, monkeypatch: pytest.
     assert written[-1]["seconds_left"] == 0
 
 
-def test_no_transaction_is_open_while_it_computes(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_transaction_is_open_during_training(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     from torch.nn import functional
 
     loss, held = functional.cross_entropy, []
@@ -565,7 +563,7 @@ def test_a_probe_is_finished_once_too(project: Project) -> None:
     assert progress(project)["finish"]["finished"]
 
 
-def test_it_leaves_its_tokenizer_for_the_page(project: Project) -> None:
+def test_trainer_saves_its_tokenizer_for_the_page(project: Project) -> None:
     cycle = trained(project)
     assert cycle.chapter is not None
     length = cycle.chapter.learner.experiment.rules.max_length

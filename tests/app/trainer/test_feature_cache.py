@@ -52,7 +52,7 @@ def test_a_text_that_was_changed_is_read_again() -> None:
     assert found.of(chapter, texts("longer")).tolist() == [[6, 1]]
 
 
-def test_no_more_is_kept_than_memory_is_meant_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_feature_cache_is_limited_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feature_cache, "MAX_BYTES", 3 * 8)
     chapter, found = FakeChapter(), FeatureCache()
     many = texts("a", "b", "c", "d", "e")

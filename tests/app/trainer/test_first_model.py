@@ -78,7 +78,7 @@ def test_the_first_texts_are_those_that_show_what_there_is(project: Project) -> 
     assert cycle.first.draw({}) == []  # only once
 
 
-def test_what_is_written_down_of_classes_draws_texts_near_to_it(tmp_path: Path) -> None:
+def test_class_descriptions_attract_similar_texts(tmp_path: Path) -> None:
     project = copied(made, tmp_path / "toys.hybridal")
     with project.sessions.begin() as session:
         for found, name in zip(classes.active(session), ("1", "2"), strict=True):
@@ -178,7 +178,7 @@ def test_labels_that_are_due_at_once_get_a_first_model_before_a_round(
     assert (round, chosen >= 6) == (1, True)
 
 
-def test_it_chooses_by_margin_as_the_round_that_follows(project: Project) -> None:
+def test_first_model_chooses_by_margin_as_the_next_round(project: Project) -> None:
     with project.sessions.begin() as session:
         classes.add(session, ["space"])  # of two classes, others would choose the same
     cycle = prepared(project)
@@ -212,7 +212,7 @@ def test_the_name_of_a_class_that_has_gone_meanwhile_is_left_out(project: Projec
     assert (found.probabilities == 1).all()
 
 
-def test_it_learns_what_was_written_down_of_classes_a_moment_ago(project: Project) -> None:
+def test_first_model_uses_the_newest_class_descriptions(project: Project) -> None:
     cycle = prepared(project)
     label_some(project, 6, 6)
     with project.sessions.begin() as session:
@@ -273,7 +273,7 @@ def test_texts_with_labels_are_computed_before_those_that_wait(project: Project)
     assert {*last} <= set(cycle.first.probe.ids)
 
 
-def test_it_chooses_with_the_acquisition_of_the_project(project: Project) -> None:
+def test_first_model_uses_the_projects_acquisition(project: Project) -> None:
     project.decide({"acquisition": "entropy"})
     with project.sessions.begin() as session:
         classes.add(session, ["space"])  # with two classes, margin would choose the same
@@ -305,7 +305,7 @@ def test_an_update_takes_one_snapshot(project: Project, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("what", ["class", "text", "setting"])
-def test_what_changes_meanwhile_leads_to_the_right_chapter(project: Project, what: str) -> None:
+def test_changes_during_preparation_lead_to_the_right_chapter(project: Project, what: str) -> None:
     cycle = prepared(project)
     with project.sessions.begin() as session:
         if what == "class":
@@ -342,7 +342,7 @@ def test_classes_that_are_defined_while_labelling_start_it(tmp_path: Path) -> No
     project.close()
 
 
-def test_what_cannot_be_prepared_is_told_when_it_is_due(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_preparation_is_reported_when_it_is_needed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_arguments: Any, **_options: Any) -> None:
         raise OSError("no such backbone")
 
@@ -357,7 +357,7 @@ def test_what_cannot_be_prepared_is_told_when_it_is_due(project: Project, monkey
     assert (row(project).phase, row(project).error) == ("failed", "OSError: no such backbone")
 
 
-def test_what_is_served_first_comes_first(project: Project) -> None:
+def test_texts_served_first_are_embedded_first(project: Project) -> None:
     with project.reads() as session:
         order = serving_order(session)
         split = dict(session.execute(select(Text.id, Text.split)).all())

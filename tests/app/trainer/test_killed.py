@@ -95,7 +95,9 @@ def test_the_unbroken_trainer_has_all_that_the_others_are_measured_by(unbroken: 
 
 
 @pytest.mark.parametrize("instant", INSTANTS)
-def test_killed(instant: str, laboratory: Laboratory, due: Path, unbroken: dict[str, Any], tmp_path: Path) -> None:
+def test_trainer_killed_at_any_instant_resumes_to_the_same_state(
+    instant: str, laboratory: Laboratory, due: Path, unbroken: dict[str, Any], tmp_path: Path
+) -> None:
     folder = shutil.copytree(due, tmp_path / "toys.hybridal")
     assert laboratory.train(folder, *INSTANTS[instant]) == KILLED
     between = standing(folder)

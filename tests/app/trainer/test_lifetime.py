@@ -20,7 +20,7 @@ def test_only_the_end_of_a_pipe_is_the_end(stdin: int, code: int) -> None:
     assert ended.returncode == code
 
 
-def test_a_trainer_hears_that_others_wait() -> None:
+def test_trainer_is_notified_that_others_wait() -> None:
     trainer = subprocess.Popen([sys.executable, "-c", TRAINER.format(seconds=60)], stdin=subprocess.PIPE, bufsize=0)
     assert trainer.stdin is not None
     trainer.stdin.write(b"w")

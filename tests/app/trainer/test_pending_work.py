@@ -58,7 +58,7 @@ def test_a_first_model_is_prepared_once_and_made_when_its_labels_are_there(proje
     assert not has_work(project, read_state(project))  # a trainer has looked at the same, and waits for more
 
 
-def test_what_keeps_the_first_model_away_is_told_once_there_are_labels_enough(project: Project) -> None:
+def test_obstacle_to_the_first_model_is_reported_with_enough_labels(project: Project) -> None:
     def told(done: int) -> str:
         says(project, phase="waiting", done=done, total=done + 1)
         with project.reads() as session:
@@ -82,7 +82,7 @@ def test_without_classes_there_is_nothing_to_load(project: Project) -> None:
     assert not has_work(project, None)
 
 
-def test_the_next_round_takes_a_batch_of_labels_or_somebody_who_asks(project: Project) -> None:
+def test_next_round_needs_a_batch_of_labels_or_a_request(project: Project) -> None:
     label_some(project, 6, 1)
     learnt(project)
     last = read_state(project)
@@ -103,7 +103,7 @@ def test_the_next_round_takes_a_batch_of_labels_or_somebody_who_asks(project: Pr
     assert has_work(project, None)
 
 
-def test_what_failed_is_tried_again_after_a_batch(project: Project) -> None:
+def test_failed_work_is_retried_after_a_batch(project: Project) -> None:
     label_some(project, 12, 1)
     says(project, round=1, phase="failed")
     last = read_state(project)
@@ -113,13 +113,13 @@ def test_what_failed_is_tried_again_after_a_batch(project: Project) -> None:
     assert has_work(project, last)
 
 
-def test_a_round_that_was_saved_and_not_said_is_said(project: Project) -> None:
+def test_saved_but_unpublished_round_is_pending(project: Project) -> None:
     learnt(project)  # in the queue is a round that is not in the folder
     assert has_work(project, None)
     assert not has_work(project, read_state(project))
 
 
-def test_texts_are_scored_once_there_is_a_model_and_nobody_pauses_it(project: Project) -> None:
+def test_scoring_is_pending_with_a_model_unless_paused(project: Project) -> None:
     label_some(project, 6, 1)
     learnt(project)
     last = read_state(project)

@@ -46,7 +46,7 @@ def scored(ids: list[str], first: float) -> Scored:
     return Scored(ids, np.array([[first, 1 - first]] * len(ids)), (1, 2))
 
 
-def test_a_new_model_replaces_the_queue_and_what_the_last_one_said_of_the_same_texts(project: Project) -> None:
+def test_new_model_replaces_the_queue_and_the_predictions(project: Project) -> None:
     publish(project, 1, IDS[:3], [scored(IDS[:4], 0.875)], seen=5)
     assert queue(project) == [(id, 1) for id in IDS[:3]]
     publish(project, 2, [IDS[7], IDS[2]], [scored([IDS[2]], 0.25)], seen=9)

@@ -78,7 +78,7 @@ def test_a_phase_begins_without_the_numbers_of_the_last(project: Project) -> Non
     assert (shown.phase, shown.done, shown.total, shown.seconds_left, shown.round) == ("scoring", 0, 0, None, 3)
 
 
-def test_progress_is_said_now_and_then_with_the_time_that_is_left(
+def test_progress_is_published_at_intervals_with_the_time_left(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock(monkeypatch)
@@ -121,7 +121,7 @@ def test_a_database_that_does_not_listen_is_only_noted(project: Project, caplog:
     assert "did not take the status" in caplog.text
 
 
-def test_the_last_round_tells_how_long_the_next_takes() -> None:
+def test_last_round_predicts_the_duration_of_the_next() -> None:
     none: dict[str, float] = {}
     last = Round(
         1, "retrain", "R", 10, Cost(examples=40), 3, 1.0, None, None, {}, (), (), {"train": 7.0, "validate": 1.0}

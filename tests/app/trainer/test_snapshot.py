@@ -56,7 +56,7 @@ def test_further_models_wait_for_a_batch_of_new_labels() -> None:
 
 
 @given(all_labels, st.integers(1, 40), st.integers(1, 40))
-def test_what_is_due_is_never_refused(labels: LabelCounts, batch: int, initial: int) -> None:
+def test_due_work_is_never_refused(labels: LabelCounts, batch: int, initial: int) -> None:
     if missing_labels(labels, False, batch, initial) == 0:
         assert refusal(labels) == ""
 
@@ -67,7 +67,7 @@ def test_so_many_more_labels_of_the_right_kind_are_enough(labels: LabelCounts, b
     assert missing_labels(LabelCounts(labels.new + n, labels.per_class, labels.validation), True, batch, initial) == 0
 
 
-def test_who_asks_too_early_is_told_what_is_missing() -> None:
+def test_early_request_is_refused_with_what_is_missing() -> None:
     assert "no labels to learn from" in refusal(LabelCounts(0, (0, 0), 3))
     assert "one class" in refusal(LabelCounts(1, (1, 0), 3))
     assert "No validation text" in refusal(LabelCounts(2, (1, 1), 0))
@@ -92,7 +92,7 @@ def test_a_fresh_project_has_texts_and_classes_but_nothing_to_learn(project: Pro
     assert (now.pool, now.validation) == ({}, {})
 
 
-def test_labels_are_told_by_split_and_class_number(project: Project) -> None:
+def test_labels_are_read_by_split_and_class_number(project: Project) -> None:
     pool = label_some(project, 3, 0)
     validation = label(project, unlabelled(project, "validation", 2))
     now = taken(project)
@@ -102,7 +102,7 @@ def test_labels_are_told_by_split_and_class_number(project: Project) -> None:
     assert now.validation == {id: number[TRUTH[id]] for id in validation}
 
 
-def test_what_was_undone_or_skipped_or_is_disputed_is_no_label(project: Project) -> None:
+def test_undone_skipped_and_disputed_annotations_are_no_labels(project: Project) -> None:
     first, second, third, fourth = label_some(project, 4)
     with project.sessions.begin() as session:
         me = session.scalars(select(Person).where(Person.name == "me")).one()
@@ -168,7 +168,7 @@ def test_the_task_has_all_texts_and_no_labels(project: Project) -> None:
     assert len(task.train) + len(task.validation) == 90
 
 
-def test_what_is_written_down_of_classes_is_read_with_them(project: Project) -> None:
+def test_class_descriptions_are_read_with_the_classes(project: Project) -> None:
     with project.sessions.begin() as session:
         sport, food = (classes.find(session, name).number for name in ("sport", "food"))
         classes.describe(session, sport, "  goals and teams ", "\n".join(f"game {n}" for n in range(7)))

@@ -64,7 +64,7 @@ def until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
         time.sleep(0.01)
 
 
-def test_it_starts_a_trainer_of_the_project_and_ends_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_supervisor_starts_and_stops_the_trainer(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     assert module.command(project)[1:] == ["-m", "hybridal.app.trainer", str(project.folder)]
     runs(monkeypatch, "import os; print(os.environ['HYBRIDAL_DB'], flush=True); " + SLEEPS)
     supervisor = Supervisor(project)
@@ -77,7 +77,7 @@ def test_it_starts_a_trainer_of_the_project_and_ends_it(project: Project, monkey
     supervisor.stop()  # twice is no harm
 
 
-def test_a_killed_trainer_is_started_again_and_the_page_is_told_why(
+def test_killed_trainer_is_restarted_with_a_message(
     project: Project, pauses: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs(monkeypatch, SLEEPS)
@@ -94,7 +94,7 @@ def test_a_killed_trainer_is_started_again_and_the_page_is_told_why(
     supervisor.stop()
 
 
-def test_it_gives_up_after_several_deaths_in_a_row_until_it_is_asked(
+def test_supervisor_gives_up_after_several_deaths_until_a_request(
     project: Project, pauses: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs(monkeypatch, DIES)
@@ -110,7 +110,7 @@ def test_it_gives_up_after_several_deaths_in_a_row_until_it_is_asked(
     supervisor.stop()
 
 
-def test_who_gets_somewhere_between_its_deaths_is_always_started_again(
+def test_trainer_with_progress_between_deaths_is_always_restarted(
     project: Project, pauses: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def count_up(_project: Project) -> list[str]:
@@ -158,7 +158,7 @@ def test_a_log_that_has_grown_is_put_aside(project: Project, monkeypatch: pytest
     assert project.log.read_text() == ""
 
 
-def test_where_the_server_is_killed_its_trainer_ends_too(project: Project) -> None:
+def test_trainer_ends_with_a_killed_server(project: Project) -> None:
     trainer = "import time; from hybridal.app.trainer.lifetime import watch_parent; watch_parent(); " + SLEEPS
     server = f"""
 import sys, time
@@ -215,9 +215,7 @@ def test_two_projects_take_turns_and_say_which_they_wait_for(
     assert not turns.crowded
 
 
-def test_a_trainer_whose_database_is_away_is_told_too_that_others_wait(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_yield_request_reaches_a_trainer_without_database(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(_: Project) -> ProjectState:
         raise OperationalError("", {}, Exception("gone"))
 
@@ -233,7 +231,7 @@ def test_a_trainer_whose_database_is_away_is_told_too_that_others_wait(
     supervisor.stop()
 
 
-def test_who_has_nothing_to_do_rests_until_it_has(
+def test_idle_trainer_sleeps_until_there_is_work(
     project: Project, second: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs(monkeypatch, POLITE.format(code=NOTHING_TO_DO))

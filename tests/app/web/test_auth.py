@@ -28,13 +28,13 @@ def test_a_guest_is_known_for_a_moment() -> None:
     assert sessions.get("cookie") is None
 
 
-def test_nobody_is_not_remembered() -> None:
+def test_failed_logins_are_not_cached() -> None:
     sessions = SessionCache()
     assert sessions.load("cookie", lambda: None) is None
     assert sessions.get("cookie") is None
 
 
-def test_who_was_asked_for_before_people_changed_is_not_remembered_after() -> None:
+def test_login_cleared_during_its_lookup_is_not_cached() -> None:
     sessions = SessionCache()
 
     def ask() -> User:

@@ -52,11 +52,11 @@ def test_every_problem_is_one_sentence(error: Exception, status: int) -> None:
     assert len(body["error"]) < 400
 
 
-def test_what_is_told_in_advance_covers_what_is_answered() -> None:
+def test_documented_errors_cover_actual_responses() -> None:
     assert {status for _, status in WRONG} - {405, 500} <= set(ERROR_RESPONSES)
 
 
-def test_who_mistypes_an_address_sees_a_page_and_a_program_sees_json() -> None:
+def test_unknown_address_gives_browsers_a_page_and_programs_json() -> None:
     lost = HTTPException(404)
     shown = error_response(lost, asking("/textss"))
     assert (shown.status_code, shown.media_type) == (404, "text/html")

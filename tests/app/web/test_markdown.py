@@ -10,7 +10,7 @@ from hybridal.app.web.markdown import render
 from .visits import Visit
 
 
-def test_what_guidelines_are_made_of() -> None:
+def test_guidelines_support_common_markdown() -> None:
     html = render(
         "# Bugs\n\n1. *broken*\n\n| a | b |\n|---|---|\n| c | `d` |\n\n> so\n\n[more](https://example.org/?a=1&b=2)"
     )
@@ -61,7 +61,7 @@ def test_nothing_takes_long(words: str) -> None:
     assert time.perf_counter() - began < 20  # on a busy machine
 
 
-def test_they_stand_on_the_page_for_labelling(owner: Visit, annotator: Visit, project: Project) -> None:
+def test_guidelines_are_shown_on_the_label_page(owner: Visit, annotator: Visit, project: Project) -> None:
     assert 'id="guidelines"' not in annotator.get("/").text
     words = "**Mind** </textarea><script>alert(1)</script>\n{{ 7 * 7 }}"
     assert owner.patch("/api/settings", {"guidelines": words}).status_code == 200

@@ -20,7 +20,7 @@ from .visits import Visit, local, signed_in
 
 
 @given(st.lists(st.floats(0, 30), max_size=60))
-def test_no_minute_sees_more_than_twice_what_is_allowed(pauses: list[float]) -> None:
+def test_rate_limit_allows_at_most_twice_the_limit_per_minute(pauses: list[float]) -> None:
     time = 0.0
     limit = RateLimiter(5, 60.0, clock=lambda: time)
     let_in: list[float] = []
@@ -119,7 +119,7 @@ def test_where_everybody_signs_in_no_link_does(project: Project) -> None:
     assert visit.get("/", token=LoginLink().token).headers["location"] == "/login"
 
 
-def test_who_asks_too_often_waits(project: Project) -> None:
+def test_too_frequent_requests_get_429(project: Project) -> None:
     app = create_app(project, LoginLink(), requests_a_minute=5)
     visit, other = Visit(app), signed_in(app, me(project))
     statuses = [visit.get("/login").status_code for _ in range(7)]
@@ -127,7 +127,7 @@ def test_who_asks_too_often_waits(project: Project) -> None:
     assert other.get("/api/project").status_code == 200
 
 
-def test_what_is_too_large_is_refused_before_it_is_read(owner: Visit) -> None:
+def test_oversized_body_is_refused_before_reading(owner: Visit) -> None:
     answer = owner.client.post("/api/annotations", content=b"x" * 1_000_001, headers={"X-CSRF-Token": owner.csrf_token})
     assert (answer.status_code, answer.json()["error"]) == (413, "The request is too large; the limit is 1 MB.")
 
@@ -139,16 +139,14 @@ def test_what_is_too_large_is_refused_before_it_is_read(owner: Visit) -> None:
     assert owner.client.post("/api/annotations", content=unannounced(), headers=sent).status_code == 413
 
 
-def test_nobody_can_disguise_a_flood_as_a_file(stranger: Visit) -> None:
+def test_multipart_header_does_not_raise_the_size_limit(stranger: Visit) -> None:
     disguise = {"Content-Type": "multipart/form-data; boundary=x"}
     for path in ("/api/login", "/ml/webhook"):
         assert stranger.client.post(path, content=b"x" * 1_000_001, headers=disguise).status_code == 413
 
 
 @pytest.mark.parametrize("host", ["localhost/static", "localhost?", "localhost#"])
-def test_a_strange_host_leads_nobody_past_the_middleware(
-    app: FastAPI, host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_host_does_not_bypass_the_middleware(app: FastAPI, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     monkeypatch.setattr("hybridal.app.web.middleware._check", lambda request, _: seen.append(request.scope["path"]))
     Visit(app).client.get("/api/project", headers={"Host": host})

@@ -51,7 +51,7 @@ def test_the_app_keeps_its_word(case: schemathesis.Case[Any], visit: Visit) -> N
     case.validate_response(answer, checks=CHECKS)
 
 
-def test_no_answer_tells_a_path_of_the_server(tmp_path: Path) -> None:
+def test_no_response_contains_a_server_path(tmp_path: Path) -> None:
     project = make(tmp_path / "secret-folder")
     visit = signed_in(local(project), me(project))
     for path in FILES:
@@ -59,7 +59,7 @@ def test_no_answer_tells_a_path_of_the_server(tmp_path: Path) -> None:
     project.close()
 
 
-def test_every_operation_says_what_it_does_and_whose_it_is() -> None:
+def test_every_operation_has_a_summary_and_a_role() -> None:
     found = [*operations(create_app(cast("Project", None)).openapi())]
     assert len({one["operationId"] for *_, one in found}) == len(found)
     assert all(one["summary"] and one["tags"] for *_, one in found)

@@ -324,7 +324,7 @@ def test_a_project_is_not_called_closed_while_it_is_being_closed(tmp_path: Path)
     assert summary(host, one).closed
 
 
-def test_what_is_wrong_with_a_folder_is_said_and_harms_no_other(folder: Path) -> None:
+def test_broken_project_folder_is_reported_and_harms_no_other(folder: Path) -> None:
     for name in ("torn", "empty", "<img src=x>", "in use"):
         make(folder / name).close()
     (folder / "torn" / "labels.db").write_bytes(b"nonsense" * 1000)

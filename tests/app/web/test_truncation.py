@@ -16,11 +16,11 @@ def reader(project: Project) -> Path:
     return leave_reader(project, 6)
 
 
-def test_before_there_is_a_model_nobody_knows(project: Project) -> None:
+def test_truncation_is_unknown_before_the_first_model(project: Project) -> None:
     assert truncation_point(project, "word " * 100) is None
 
 
-def test_it_stops_after_the_last_token_that_fits(project: Project, reader: Path) -> None:
+def test_prefix_ends_after_the_last_token_that_fits(project: Project, reader: Path) -> None:
     assert truncation_point(project, "a b c") is None
     assert truncation_point(project, "a b c d e f") is None
     assert truncation_point(project, "a b c d e f g h") == len("a b c d e f")
@@ -28,7 +28,7 @@ def test_it_stops_after_the_last_token_that_fits(project: Project, reader: Path)
     assert truncation_point(project, " " * 5000 + "a b c d e f g h") == 5000 + len("a b c d e f")
 
 
-def test_a_damaged_file_keeps_nobody_from_labelling(project: Project, reader: Path, owner: Visit) -> None:
+def test_damaged_tokenizer_file_does_not_block_labelling(project: Project, reader: Path, owner: Visit) -> None:
     assert {one["read_to"] for one in owner.get("/api/next").json()["items"]} == {None}
     reader.write_text("{")
     assert truncation_point(project, "a b c d e f g h") is None

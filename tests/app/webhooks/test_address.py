@@ -33,7 +33,7 @@ def test_ports_of_other_servers_are_not_called(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("allowed", ["Hooks.Example.ORG", "10.1.2.3", "x.y, 10.0.0.0/8"])
-def test_who_runs_the_app_can_allow_what_is_inside(monkeypatch: pytest.MonkeyPatch, allowed: str) -> None:
+def test_operator_can_allow_internal_addresses(monkeypatch: pytest.MonkeyPatch, allowed: str) -> None:
     leads_to(monkeypatch, "10.1.2.3")
     monkeypatch.setenv(HOSTS_VARIABLE, allowed)
     assert find_addresses("hooks.example.org", 443) == ["10.1.2.3"]
@@ -51,6 +51,6 @@ def test_who_runs_the_app_can_allow_what_is_inside(monkeypatch: pytest.MonkeyPat
         "https://" + "a" * 64 + ".org",
     ],
 )
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(UserError, match="is not an address that can be called"):
         check_url(url)

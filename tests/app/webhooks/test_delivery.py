@@ -77,9 +77,7 @@ def test_a_label_arrives_and_its_signature_is_verified_as_documented(project: Pr
     assert [(one.status, one.problem, one.due) for one in sent(project)] == [(204, "", None)]
 
 
-def test_what_fails_is_sent_again_as_it_was_and_what_came_later_waits(
-    project: Project, receiver: Receiver, tmp_path: Path
-) -> None:
+def test_failed_event_is_sent_again_and_later_events_wait(project: Project, receiver: Receiver, tmp_path: Path) -> None:
     hook(project, receiver.url)
     receiver.status = 500
     label(project, "t0")
@@ -145,7 +143,7 @@ def test_a_server_that_is_away_does_not_hold_up_the_others(project: Project, rec
     assert sent(project, 1)[0].problem == "No answer (Connection refused)."
 
 
-def test_a_test_is_told_at_once_and_not_repeated(project: Project, receiver: Receiver) -> None:
+def test_test_event_is_sent_at_once_and_not_retried(project: Project, receiver: Receiver) -> None:
     made = hook(project, receiver.url)
     assert try_webhook(project, made.number).problem == ""
     receiver.status = 302
@@ -155,7 +153,7 @@ def test_a_test_is_told_at_once_and_not_repeated(project: Project, receiver: Rec
     assert [one["type"] for one in receiver.messages] == ["ping", "ping"]
 
 
-def test_inside_nothing_is_called_and_the_page_says_so(
+def test_internal_address_is_not_called_and_reported(
     project: Project, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HYBRIDAL_WEBHOOK_HOSTS")
@@ -172,9 +170,7 @@ def test_only_the_last_deliveries_are_kept(project: Project, receiver: Receiver)
         assert len(session.scalars(select(Delivery.number)).all()) == KEPT_DELIVERIES
 
 
-def test_a_webhook_that_is_removed_hears_no_more_not_even_what_was_on_its_way(
-    project: Project, receiver: Receiver
-) -> None:
+def test_removed_webhook_gets_no_more_events(project: Project, receiver: Receiver) -> None:
     made = hook(project, receiver.url)
 
     def remove() -> None:
@@ -199,9 +195,7 @@ def test_there_are_not_too_many_and_none_without_an_event(project: Project) -> N
 
 
 @pytest.mark.postgres
-def test_while_somebody_annotates_nothing_later_is_told(
-    tmp_path: Path, empty_postgres: str, receiver: Receiver
-) -> None:
+def test_events_wait_for_open_transactions(tmp_path: Path, empty_postgres: str, receiver: Receiver) -> None:
     """Numbers are drawn in another order than they are committed in: an earlier label must not be passed over."""
     project = make(tmp_path / "p", db=empty_postgres)
     hook(project, receiver.url)

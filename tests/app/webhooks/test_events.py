@@ -40,7 +40,7 @@ def label(project: Project, id: str, class_name: str | None = "a") -> None:
         annotate(session, me(project), id, action, class_name=class_name, key=f"{id} {class_name}", comment="why")
 
 
-def test_what_is_saved_is_told_once_in_its_order_and_files_are_left_out(tmp_path: Path, db: str | None) -> None:
+def test_each_annotation_is_one_event_in_order_without_file_labels(tmp_path: Path, db: str | None) -> None:
     project = make(tmp_path / "p", db=db)
     label(project, "t0")
     number = hook(project, "labels.saved")
@@ -70,7 +70,7 @@ def test_many_labels_come_in_several_messages(project: Project) -> None:
     assert told == [LABELS_PER_MESSAGE, 5]
 
 
-def test_the_goal_is_told_when_it_is_reached_and_again_when_a_further_one_is(project: Project) -> None:
+def test_goal_event_is_sent_for_each_goal_reached(project: Project) -> None:
     number = hook(project, "goal.reached")
     project.decide({"budget": 2})
     label(project, "t0")
@@ -84,7 +84,7 @@ def test_the_goal_is_told_when_it_is_reached_and_again_when_a_further_one_is(pro
     assert [event for event, _ in news(project, number)] == ["goal.reached"]
 
 
-def test_rounds_are_told_when_they_are_whole_and_the_last_one_twice(project: Project) -> None:
+def test_round_events_are_sent_when_complete_and_the_last_one_twice(project: Project) -> None:
     task = toy_task(train=40, validation=2, test=0)
     folder = RunFolder.create(project.runs / "001", Settings("toys"), task, {})
     folder.append(round_of(1))

@@ -50,7 +50,7 @@ def test_a_redirection_is_not_followed(receiver: Receiver) -> None:
     assert len(receiver.got) == 1
 
 
-def test_who_answers_byte_by_byte_is_not_waited_for(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_response_is_cut_off(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(posting, "SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -84,7 +84,7 @@ def test_a_name_that_is_found_too_late_is_not_called(receiver: Receiver, monkeyp
     assert receiver.got == []
 
 
-def test_who_is_not_there_is_named(receiver: Receiver) -> None:
+def test_unreachable_host_is_named(receiver: Receiver) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(UserError, match=r"No answer \(Connection refused\)"):

@@ -49,7 +49,7 @@ def test_every_file_can_be_taken_away_under_its_name(project: Project) -> None:
             assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
 
 
-def test_what_is_in_them_is_what_they_say(project: Project) -> None:
+def test_exports_have_the_right_contents(project: Project) -> None:
     with browser(project) as client:
         lines = [json.loads(line) for line in client.get("/api/export/labels.jsonl").text.splitlines()]
         table = parquet.read_table(io.BytesIO(client.get("/api/export/labels.parquet").content))
@@ -61,7 +61,7 @@ def test_what_is_in_them_is_what_they_say(project: Project) -> None:
     assert archive.namelist() == ["model/config.json"]
 
 
-def test_what_is_not_there_yet_is_told_without_a_path(tmp_path: Path) -> None:
+def test_missing_export_error_shows_no_path(tmp_path: Path) -> None:
     with browser(made(tmp_path)) as client:
         for name in ("predictions.csv", "predictions.parquet", "model.zip"):
             answer = client.get(f"/api/export/{name}")
@@ -102,7 +102,7 @@ def test_field_and_control_can_be_named(tmp_path: Path) -> None:
         assert [one["name"] for one in client.get("/api/project").json()["classes"]] == ["topic"]
 
 
-def test_what_is_no_export_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_invalid_import_gets_one_sentence(tmp_path: Path) -> None:
     with browser(empty(tmp_path)) as client:
         for content in (b"", b"not json", b"\xff\xfe", b"[" * 100_000, b'{"a": 1}', b"[{}]"):
             answer = client.post("/api/import/label-studio", files={"file": ("export.json", content)})

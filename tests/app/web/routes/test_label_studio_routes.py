@@ -40,7 +40,7 @@ def event(name: str) -> dict[str, Any]:
     }
 
 
-def test_it_introduces_itself(project: Project) -> None:
+def test_backend_reports_health_and_setup(project: Project) -> None:
     client = label_studio(project)
     assert client.get("/ml/health").json()["status"] == "UP"
     setup = {"project": "1.1700000000", "schema": CONFIG, "hostname": "http://ls", "access_token": "x"}
@@ -53,7 +53,7 @@ def test_before_the_first_model_there_is_no_version(tmp_path: Path) -> None:
     assert client.post("/ml/setup", json={}).json() == {"model_version": ""}
 
 
-def test_predictions_come_for_each_task_in_its_words(project: Project) -> None:
+def test_predictions_are_found_by_the_text_of_a_task(project: Project) -> None:
     bodies = ["It crashes.", "never seen", "Nobody answered 1.", "It crashes."]
     tasks: list[Any] = [{"id": at, "data": {"body": body}} for at, body in enumerate(bodies)]
     sent = {"tasks": [*tasks, {"id": 9, "data": {}}, "broken"], "label_config": CONFIG, "project": "1.2", "params": {}}
@@ -83,13 +83,13 @@ def test_an_event_becomes_a_label(project: Project) -> None:
     assert client.post("/ml/webhook", json={"action": "PROJECT_UPDATED"}).json()["status"] == "nothing to do"
 
 
-def test_a_page_elsewhere_cannot_send_events_through_somebodys_browser(project: Project) -> None:
+def test_events_from_another_origin_are_refused(project: Project) -> None:
     browser = signed_in(local(project), me(project))
     assert browser.get("/ml/health").status_code == 401
     assert browser.post("/ml/webhook", json=event("bug")).status_code == 401
 
 
-def test_it_needs_a_token_of_a_reviewer_as_label_studio_sends_it(project: Project) -> None:
+def test_label_studio_needs_a_reviewers_token(project: Project) -> None:
     app = local(project)  # on its owner's machine, too
     visit = with_token(app, me(project), "reviewer")
     secret = visit.client.headers.pop("Authorization").removeprefix("Bearer ")

@@ -66,7 +66,7 @@ def test_classes_are_added_renamed_described_moved_and_merged(owner: Visit, proj
     assert consensus(project) == {"t1": ("b", "people")}
 
 
-def test_what_contradicts_is_refused(owner: Visit) -> None:
+def test_contradicting_request_is_refused(owner: Visit) -> None:
     owner.post("/api/classes/3/merge", {"into": 2})
     for answer, status in (
         (owner.post("/api/classes", {"name": "a"}), 409),
@@ -166,7 +166,7 @@ def test_an_answer_that_is_sent_again_does_not_define_its_class_again(
     assert consensus(project) == {"t1": ("bug", "people")}
 
 
-def test_what_makes_no_sense_is_refused(owner: Visit, project: Project) -> None:
+def test_invalid_request_is_refused(owner: Visit, project: Project) -> None:
     good = {"key": "1", "text": "t1", "action": "label", "class": "a"}
     for change, status in (
         ({"text": "nowhere"}, 404),

@@ -43,7 +43,7 @@ def phase(client: TestClient) -> str:
     return str(client.get("/api/llm").json()["state"]["phase"])
 
 
-def test_it_is_planned_started_watched_and_stopped(project: Project) -> None:
+def test_llm_job_is_planned_started_watched_and_stopped(project: Project) -> None:
     with chat_server(in_turn(labels("bug"))) as server, browser(project) as client:
         assert phase(client) == "stopped"
         planned = plan(client, base_url=server.url).json()
@@ -74,7 +74,7 @@ def test_the_key_is_neither_stored_nor_shown(project: Project, monkeypatch: pyte
         assert client.get("/api/llm").json()["has_key"] is False
 
 
-def test_it_goes_on_when_the_app_starts_again(project: Project) -> None:
+def test_llm_job_resumes_when_the_app_restarts(project: Project) -> None:
     with chat_server(in_turn(Sends(never=True))) as server:
         with browser(project) as client:
             plan(client, base_url=server.url)
@@ -133,7 +133,7 @@ def test_a_plan_that_makes_no_sense_is_refused(project: Project) -> None:
         assert client.post("/api/llm/start").status_code == 400
 
 
-def test_the_trial_says_what_is_missing(project: Project) -> None:
+def test_trial_names_missing_requirements(project: Project) -> None:
     with browser(project) as client:
         plan(client)
         found = client.get("/api/llm/evaluation").json()
@@ -143,7 +143,7 @@ def test_the_trial_says_what_is_missing(project: Project) -> None:
         assert client.get("/api/llm/evaluation", params={"epsilon": "nan"}).status_code == 422
 
 
-def test_without_classes_there_is_nothing_to_ask_for(tmp_path: Path) -> None:
+def test_llm_without_classes_is_refused(tmp_path: Path) -> None:
     with browser(make(tmp_path / "p", 8, ())) as client:
         assert client.get("/api/llm/evaluation").json()["passes"] is None
         plan(client, base_url="http://localhost/v1")
@@ -152,7 +152,7 @@ def test_without_classes_there_is_nothing_to_ask_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("role", ["annotator", "reviewer"])
-def test_it_is_the_owners_affair(project: Project, role: str) -> None:
+def test_llm_routes_are_for_owners_only(project: Project, role: str) -> None:
     promote(project, "Dee", role)
     with browser(project, "Dee") as client:
         assert {client.get(path).status_code for path in ("/api/llm", "/api/llm/evaluation")} == {403}

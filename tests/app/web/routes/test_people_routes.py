@@ -36,7 +36,7 @@ def joined(app: FastAPI, owner: Visit, name: str, role: str = "annotator") -> Vi
     return visit.arrive()
 
 
-def test_somebody_is_invited_joins_leaves_and_comes_back(app: FastAPI, owner: Visit) -> None:
+def test_person_is_invited_joins_leaves_and_returns(app: FastAPI, owner: Visit) -> None:
     visit = joined(app, owner, "Ada", "reviewer")
     assert visit.get("/api/project").json()["me"] == {"name": "Ada", "role": "reviewer"}
     [invitation] = owner.get("/api/invitations").json()["items"]
@@ -57,7 +57,7 @@ def test_a_link_is_good_for_one_person(app: FastAPI, owner: Visit) -> None:
     assert Visit(app).post("/api/join", {**sent, "name": "Bob"}).status_code == 403
 
 
-def test_a_link_that_lets_nobody_in_says_so_when_it_is_opened(app: FastAPI, owner: Visit) -> None:
+def test_unusable_invitation_link_shows_a_message(app: FastAPI, owner: Visit) -> None:
     used = owner.post("/api/invitations", {"role": "annotator"}).json()
     sent = {"token": used["path"].removeprefix("/join/"), "name": "Ada", "password": "correct horse"}
     Visit(app).post("/api/join", sent)
@@ -77,7 +77,7 @@ def test_a_withdrawn_link_is_worthless(app: FastAPI, owner: Visit) -> None:
     assert owner.post("/api/invitations/99/revoke").status_code == 404
 
 
-def test_nobody_can_tell_whether_a_name_exists_nor_try_many_passwords(app: FastAPI, owner: Visit) -> None:
+def test_sign_in_hides_whether_a_name_exists_and_limits_attempts(app: FastAPI, owner: Visit) -> None:
     joined(app, owner, "Ada")
     visit = Visit(app)
     names = ("Ada", "me", "Bob", "(file)")
@@ -88,7 +88,7 @@ def test_nobody_can_tell_whether_a_name_exists_nor_try_many_passwords(app: FastA
     assert visit.post("/api/login", {"name": "Bob", "password": "x"}).status_code == 401
 
 
-def test_who_is_put_out_is_out_at_once(app: FastAPI, owner: Visit) -> None:
+def test_removed_person_is_signed_out_at_once(app: FastAPI, owner: Visit) -> None:
     visit = joined(app, owner, "Ada")
     visit.get("/api/next")
     [_, ada] = owner.get("/api/people").json()["items"]
@@ -98,7 +98,7 @@ def test_who_is_put_out_is_out_at_once(app: FastAPI, owner: Visit) -> None:
     assert len(owner.get("/api/next", n=100).json()["items"]) == 20  # what she held is free again
 
 
-def test_a_cookie_is_sent_over_https_alone_where_that_is_spoken(app: FastAPI, owner: Visit) -> None:
+def test_cookies_are_secure_under_https(app: FastAPI, owner: Visit) -> None:
     joined(app, owner, "Ada")
     visit = Visit(app)
     visit.client.base_url = visit.client.base_url.copy_with(scheme="https")
@@ -131,7 +131,7 @@ def test_strangers_cannot_make_the_app_hash_many_passwords_at_once(
     assert most <= 2
 
 
-def test_everybody_is_listed_with_what_they_said(owner: Visit, annotator: Visit) -> None:
+def test_people_are_listed_with_their_annotation_counts(owner: Visit, annotator: Visit) -> None:
     for number, name in enumerate(["a", None, "b"]):
         action = "label" if name else "skip"
         annotator.post("/api/annotations", {"key": str(number), "text": f"t{number}", "action": action, "class": name})
@@ -181,7 +181,7 @@ def test_a_password_is_changed_with_the_old_one_and_only_an_owner_resets_others(
     assert owner.post("/api/password", {"number": 999, "new": "fresh start"}).status_code == 404
 
 
-def test_nobody_else_resets_the_password_of_who_began_the_project(owner: Visit, project: Project) -> None:
+def test_creators_password_is_not_reset_by_others(owner: Visit, project: Project) -> None:
     with project.sessions.begin() as session:
         other = add_person(session, "Olga", "owner")
     visit = signed_in(owner.client.app, other)  # type: ignore[arg-type]

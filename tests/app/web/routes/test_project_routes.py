@@ -24,7 +24,7 @@ def test_settings_change_all_or_none(owner: Visit, project: Project) -> None:
     assert (project.setting("batch"), project.setting("overlap")) == (8, 1.0)
 
 
-def test_how_the_model_is_made_is_kept_only_where_it_is_other(owner: Visit, project: Project) -> None:
+def test_only_changed_model_settings_are_stored(owner: Visit, project: Project) -> None:
     before = project.setting("overrides")
     assert owner.patch("/api/settings", {"max_length": 128}).json()["max_length"] == 128
     assert project.setting("overrides") == before  # or the model would start a new chapter for nothing
@@ -44,7 +44,7 @@ def say(project: Project, **values: object) -> None:
         session.execute(update(Trainer).values(**values))
 
 
-def test_the_bar_shows_what_the_trainer_says(annotator: Visit, project: Project) -> None:
+def test_status_shows_the_trainers_message(annotator: Visit, project: Project) -> None:
     say(project, phase="waiting", done=3, total=16)
     found = annotator.get("/api/trainer").json()
     assert (found["phase"], found["new_labels"], found["needed"]) == ("waiting", 3, 16)

@@ -15,7 +15,7 @@ def test_progress_and_doubts_are_there_before_any_model(owner: Visit) -> None:
     assert owner.get("/api/review").json() == {"uncertain": [], "contradicted": []}
 
 
-def test_of_a_long_text_the_beginning_is_listed(owner: Visit, project: Project) -> None:
+def test_long_texts_are_listed_truncated(owner: Visit, project: Project) -> None:
     with project.sessions.begin() as session:
         session.execute(update(Text).where(Text.row == 1).values(body="x" * 10_000))
         session.add(Prediction(text_row=1, class_number=1, probability=0.5, entropy=0.7, round=1))

@@ -35,7 +35,7 @@ def disagreeing(folder: Path) -> Project:
     return made
 
 
-def test_agreement_is_told_with_what_it_rests_on(project: Project) -> None:
+def test_agreement_comes_with_its_sample_size(project: Project) -> None:
     with browser(project, "Rev") as client:
         found = client.get("/api/agreement").json()
     # 3 texts with 2 answers: aa, bb, ac. One of three differs; expected: 2 (3·2 + 3·1 + 2·1) of 6·5 ordered pairs.
@@ -47,13 +47,13 @@ def test_agreement_is_told_with_what_it_rests_on(project: Project) -> None:
     assert pair["confused"] == [{"one": "a", "other": "c", "times": 1}]
 
 
-def test_without_an_overlap_it_says_why_there_is_nothing_to_say(tmp_path: Path) -> None:
+def test_agreement_without_overlap_gives_the_reason(tmp_path: Path) -> None:
     with browser(make(tmp_path / "p")) as client:
         found = client.get("/api/agreement").json()
     assert (found["alpha"], found["note"], found["people"]) == (None, "no text has been labelled by two people", [])
 
 
-def test_of_a_long_text_the_beginning_is_listed(project: Project) -> None:
+def test_long_texts_are_listed_truncated(project: Project) -> None:
     with project.sessions.begin() as session:
         session.execute(update(Text).where(Text.id == "t2").values(body="x" * 10_000))
     with browser(project, "Rev") as client:
@@ -61,7 +61,7 @@ def test_of_a_long_text_the_beginning_is_listed(project: Project) -> None:
     assert (item["text"][:9], len(item["text"]) < 600) == ("x" * 9, True)
 
 
-def test_disagreements_are_listed_until_somebody_decides(project: Project) -> None:
+def test_disagreements_are_listed_until_a_decision(project: Project) -> None:
     with browser(project, "Rev") as client:
         [item] = client.get("/api/disagreements").json()["items"]
         assert (item["id"], item["text"]) == ("t2", "text 2")

@@ -29,7 +29,7 @@ def say(visit: Visit, key: str, text: str, name: str, **more: object) -> None:
     assert visit.post("/api/annotations", sent).status_code == 200
 
 
-def test_a_list_tells_what_became_of_each_text(owner: Visit) -> None:
+def test_text_list_shows_the_state_of_each_text(owner: Visit) -> None:
     say(owner, "1", "t3", "b", flagged=True, comment="hm")
     found = owner.get("/api/texts", state="labelled").json()
     [item] = found["items"]
@@ -78,7 +78,7 @@ def test_reviewers_see_the_whole_history_and_annotators_their_own(
     assert "private" not in annotator.get("/api/texts").text
 
 
-def test_an_annotator_is_told_nothing_of_what_others_say(owner: Visit, annotator: Visit, reviewer: Visit) -> None:
+def test_annotator_does_not_see_annotations_of_others(owner: Visit, annotator: Visit, reviewer: Visit) -> None:
     say(owner, "1", "t3", "b", flagged=True)
     say(annotator, "2", "t5", "a")
     say(owner, "3", "t5", "c")
@@ -155,9 +155,7 @@ def test_texts_come_in_every_format(owner: Visit, project: Project) -> None:
         ("x.csv", b"text\n\x81\n", "UTF-8"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told_without_its_place(
-    owner: Visit, name: str, content: bytes, words: str
-) -> None:
+def test_file_errors_show_no_path(owner: Visit, name: str, content: bytes, words: str) -> None:
     answer = upload(owner, name, content)
     assert (answer.status_code, words in answer.json()["error"]) == (400, True), answer.text
     assert "--" not in answer.json()["error"]
@@ -188,7 +186,7 @@ def test_a_file_is_looked_at_and_nothing_is_added(owner: Visit) -> None:
     assert owner.get("/api/project").json()["counts"]["texts"] == 20
 
 
-def test_columns_that_will_not_do_are_told_beside_the_first_rows(owner: Visit) -> None:
+def test_invalid_columns_are_reported_with_the_preview(owner: Visit) -> None:
     found = preview(owner, "x.jsonl", b'{"text": 3}\n').json()
     assert (found["first"], found["problem"]) == (
         [["3"]],
@@ -241,7 +239,7 @@ def test_other_columns_come_with_the_text_and_suggestions_to_who_labels(owner: V
     assert {one["suggestion"] for one in items} == {"b", None}
 
 
-def test_who_does_not_see_predictions_cannot_list_by_them(owner: Visit, annotator: Visit) -> None:
+def test_predictions_filter_needs_permission_to_see_predictions(owner: Visit, annotator: Visit) -> None:
     for asked in ({"order": "sure"}, {"predicted": "a"}):
         assert annotator.get("/api/texts", **asked).status_code == 403
         assert owner.get("/api/texts", **asked).json()["total"] == 0

@@ -19,9 +19,7 @@ def program(app: FastAPI, token: str, kind: str = "Bearer") -> Visit:
     return visit
 
 
-def test_a_token_is_made_at_a_browser_used_without_a_word_against_forgery_and_withdrawn(
-    app: FastAPI, owner: Visit
-) -> None:
+def test_token_is_created_used_without_csrf_token_and_revoked(app: FastAPI, owner: Visit) -> None:
     made = owner.post("/api/tokens", {"name": "import", "role": "annotator"}).json()
     visit = program(app, made["token"])
     assert visit.post("/api/annotations", LABEL).status_code == 200
@@ -42,7 +40,7 @@ def test_a_wrong_token_never_falls_back_on_a_cookie(app: FastAPI, owner: Visit) 
         assert owner.post("/api/annotations", LABEL).status_code == 401
 
 
-def test_beside_a_token_a_cookie_does_not_count(app: FastAPI, owner: Visit, project: Project) -> None:
+def test_cookie_is_ignored_next_to_a_bearer_token(app: FastAPI, owner: Visit, project: Project) -> None:
     """Neither lends the other anything: not the cookie its role, nor the token its freedom from the CSRF token."""
     token = with_token(app, me(project), "annotator").client.headers["Authorization"]
     owner.client.headers["Authorization"] = token
@@ -80,7 +78,7 @@ def test_a_token_opens_no_other_way_in(app: FastAPI, project: Project, path: str
     assert (answer.status_code, answer.json()["error"]) == (403, "A token may not do this; sign in with a browser.")
 
 
-def test_who_is_put_out_loses_their_tokens_for_good(app: FastAPI, owner: Visit, annotator: Visit) -> None:
+def test_removed_person_loses_their_tokens_for_good(app: FastAPI, owner: Visit, annotator: Visit) -> None:
     token = annotator.post("/api/tokens", {"name": "x", "role": "annotator"}).json()["token"]
     assert annotator.post("/api/tokens", {"name": "x", "role": "reviewer"}).status_code == 403
     visit = program(app, token)

@@ -24,7 +24,7 @@ def test_a_webhook_is_added_tested_listed_and_removed(owner: Visit, monkeypatch:
         assert owner.get("/api/webhooks").json()["items"] == []
 
 
-def test_what_cannot_be_called_is_refused_in_a_sentence(owner: Visit) -> None:
+def test_unusable_webhook_address_gets_one_sentence(owner: Visit) -> None:
     answer = owner.post("/api/webhooks", {"url": "javascript:alert(1)", "events": ["labels.saved"]})
     assert (answer.status_code, "write it like https://host/path" in answer.json()["error"]) == (400, True)
     assert owner.post("/api/webhooks", {"url": "https://example.org", "events": ["everything"]}).status_code == 422
