@@ -40,7 +40,7 @@ def published(folder: StudyFolder, engine: str, study: str | None = None) -> pd.
         [
             {**_cell(study or folder.study.name, cell, engine), **_row(fact)}
             for cell in folder.cells
-            for fact in folder.facts(cell).values()
+            for fact in folder.rounds_by_sequence(cell).values()
         ]
     )
 

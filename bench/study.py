@@ -114,7 +114,7 @@ def measure(asked: Asked, folder: Path) -> dict[str, float]:
     ended = time.time()
     study = StudyFolder.open(folder / "study")
     last = max(path.stat().st_mtime for path in folder.glob("study/cells/*/rounds.jsonl"))
-    facts = [fact for cell in study.cells for fact in study.facts(cell).values()]
+    facts = [fact for cell in study.cells for fact in study.rounds_by_sequence(cell).values()]
     return {
         "seconds": ended - began,
         "start": (first or ended) - began,

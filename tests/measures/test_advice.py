@@ -65,7 +65,7 @@ def test_advice_stops_after_three_rounds_of_small_gains(
     gaining(monkeypatch, dict(zip(labels, gains, strict=True)))
     found = advice([Observation(m) for m in labels], classes, **options)
     assert found.stop == stop
-    assert found.stop == ("you can stop" in found.sentence)
+    assert found.stop == ("You can stop" in found.sentence)
     assert found.forecast is not None
     assert found.forecast.labels == 330
     assert found.forecast.f1_gain.high == gains[-1][2]
@@ -82,16 +82,24 @@ def test_advice_never_stops_before_200_labels(monkeypatch: pytest.MonkeyPatch) -
     [
         (
             (0.03, -0.021, 0.153),
-            "The next 100 labels may add -2.1 to 15.3 points of macro-F1: too few validation labels to tell; "
-            "keep labelling.",
+            "100 more labels may change the score by -2 to 15 points: too few validation labels to tell. "
+            "Keep labelling.",
         ),
         (
             (0.03, 0.001, 0.153),
-            "The next 100 labels are expected to add 3.0 points of macro-F1 (0.1 to 15.3); keep labelling.",
+            "100 more labels should raise the score by about 3 points (likely 0 to 15). Keep labelling.",
+        ),
+        (
+            (-0.001, -0.03, 0.0104),
+            "100 more labels should not raise the score (likely -3.0 to 1.0 points). Keep labelling.",
+        ),
+        (
+            (0.0096, 0.001, 0.02),
+            "100 more labels should raise the score by about 1 point (likely 0 to 2). Keep labelling.",
         ),
         (
             (0.03, -0.021, 0.09),
-            "The next 100 labels are expected to add 3.0 points of macro-F1 (-2.1 to 9.0); keep labelling.",
+            "100 more labels should raise the score by about 3 points (likely -2 to 9). Keep labelling.",
         ),
     ],
 )
@@ -107,38 +115,40 @@ def test_stable_model_may_stop_with_the_expected_gain() -> None:
     assert found.stop
     assert found.forecast is not None
     assert found.forecast.labels == 500 + 5 * 32 + 100
-    assert found.sentence.startswith("The next 100 labels are expected to add 0.")
-    assert "points of macro-F1 (" in found.sentence
+    assert found.sentence.startswith("100 more labels should raise the score by about 0.")
+    assert found.sentence.endswith(" You can stop.")
 
 
 @pytest.mark.parametrize(
     ("left", "ahead", "words"),
-    [(None, 100, "The next 100 labels are"), (100, 100, "The next 100 labels are"), (37, 37, "The last 37 labels are")],
+    [(None, 100, "100 more labels"), (100, 100, "100 more labels"), (37, 37, "The last 37 labels")],
 )
 def test_forecast_is_limited_to_the_texts_left(left: int | None, ahead: int, words: str) -> None:
     found = advice(calm(6), classes=2, left=left)
     assert found.forecast is not None
     assert found.forecast.labels == 500 + 5 * 32 + ahead
-    assert found.sentence.startswith(f"{words} expected to add ")
-    assert replace(found, sentence=found.sentence.replace("last", "next")) == advice(calm(6), classes=2, ahead=ahead)
+    assert found.sentence.startswith(f"{words} should ")
+    assert replace(found, sentence=found.sentence.replace("The last 37 labels", "37 more labels")) == advice(
+        calm(6), classes=2, ahead=ahead
+    )
 
 
 def test_advice_with_one_text_left() -> None:
-    assert advice(calm(6), classes=2, left=1).sentence.startswith("The last label is expected to add ")
+    assert advice(calm(6), classes=2, left=1).sentence.startswith("The last label should ")
 
 
 def test_advice_continues_while_answers_change() -> None:
     found = advice(calm(6, share=0.1), classes=2)
     assert not found.stop
-    assert found.sentence.endswith("keep labelling.")
+    assert found.sentence.endswith("Keep labelling.")
 
 
 def test_advice_continues_with_few_labels_even_if_stable() -> None:
     # It may know one class only, and agree with itself for that reason.
     found = advice(calm(4, first=60, share=0.0, right=46), classes=2)
     assert not found.stop
-    assert found.sentence.endswith("label at least 200 texts.")
-    assert advice(calm(6), classes=150).sentence.endswith(("label at least 750 texts.", "keep labelling."))
+    assert found.sentence.endswith("Label at least 200 texts.")
+    assert advice(calm(6), classes=150).sentence.endswith(("Label at least 750 texts.", "Keep labelling."))
 
 
 def test_without_validation_the_advice_uses_disagreement() -> None:
@@ -151,7 +161,7 @@ def test_without_observations_the_advice_is_to_keep_labelling(seen: list[Observa
     found = advice(seen, classes=2)
     assert not found.stop
     assert found.forecast is None
-    assert "keep labelling" in found.sentence
+    assert found.sentence.endswith("Keep labelling.")
 
 
 @pytest.mark.parametrize("bad", [{"ahead": 0}, {"patience": 0}, {"tolerance": 0.0}])
@@ -193,7 +203,7 @@ def test_a_model_that_guesses_gets_no_forecast(labels: int, hint: str) -> None:
     assert (found.stop, found.forecast) == (False, None)
     assert found.sentence.startswith("The model is no better than guessing: it is right on 10 of 20 validation texts")
     assert found.sentence.endswith(hint)
-    assert "expected to add" not in found.sentence
+    assert "more labels should" not in found.sentence
 
 
 @pytest.mark.parametrize(("present", "told"), [(9, True), (32, True), (33, False)])
@@ -201,8 +211,8 @@ def test_validation_without_texts_of_most_classes_is_mentioned(present: int, tol
     support = (1,) * present + (0,) * (64 - present)
     rounds = [Observation(m, present, present, 0.99, 0.001, support) for m in (964, 982, 1000)]
     found = advice(rounds, 64)
-    assert (f"validation has texts of only {present} of 64 classes; keep labelling." in found.sentence) == told
-    assert ("expected to add" in found.sentence) != told
+    assert (f"validation has texts of only {present} of 64 classes. Keep labelling." in found.sentence) == told
+    assert ("more labels should" in found.sentence) != told
     assert found.stop != told
 
 

@@ -138,7 +138,7 @@ def test_advice_is_the_last_sentence_if_agreement_was_measured() -> None:
     advice = outlook(history, ABOUT)
     assert advice == advise(history, 2)
     assert story(history, make_schedule("auto"), 10, advice=advice)[-1] == advise(history, 2).sentence
-    assert "The next 100 labels are expected to add" in advise(history, 2).sentence
+    assert "100 more labels should " in advise(history, 2).sentence
     unwatched = with_reasons({1: "nothing has been learnt yet"}, None)
     assert outlook(unwatched, ABOUT) is None
     stops = {**ABOUT, "settings": {**ABOUT["settings"], "stop": "auto"}}
@@ -150,7 +150,7 @@ def test_advice_looks_ahead_to_the_texts_that_are_left() -> None:
     history = with_reasons({1: "nothing has been learnt yet"})
     about = {**ABOUT, "task": {**ABOUT["task"], "texts": history[-1].labels + 30}}
     assert outlook(history, about) == advise(history, 2, left=30)
-    assert "The last 30 labels are" in advise(history, 2, left=30).sentence
+    assert "The last 30 labels should " in advise(history, 2, left=30).sentence
     assert outlook(history, about, left=0) == ALL_LABELLED
 
 

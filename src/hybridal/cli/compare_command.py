@@ -115,7 +115,7 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
     console = wide_console()
     console.print(table)
     alone = sum(len(history) for history in found.values())
-    distinct = len(compared.facts())
+    distinct = len(compared.rounds_by_sequence())
     shared = f"{counted(alone, 'round')}, {distinct} computed"
     saved = f": {alone / distinct:.2f} times less work by sharing." if distinct < alone else "; none was shared."
     console.print(shared + saved, highlight=False, soft_wrap=True)

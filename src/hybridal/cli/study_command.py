@@ -160,7 +160,7 @@ class CellProgress:
 
 def _progress(folder: StudyFolder, cell: CellPlan) -> CellProgress:
     try:
-        rounds, finished, error = len(folder.facts(cell)), folder.finished(cell), folder.error(cell)
+        rounds, finished, error = len(folder.rounds_by_sequence(cell)), folder.finished(cell), folder.error(cell)
     except RunError as damage:
         return CellProgress(cell.key, 0, "damaged", error=str(damage))
     state = "complete" if finished == cell.runs else "failed" if error else "open"

@@ -23,7 +23,7 @@ class Advice:
     Attributes:
         stop: Whether more labels would hardly help.
         forecast: The forecast after the next labels; None if there is none yet.
-        sentence: The advice for people.
+        sentence: The advice for people. The score is macro-F1 in percentage points, with its 90% interval.
     """
 
     stop: bool
@@ -58,11 +58,12 @@ def advice(
 
     >>> calm = [Observation(m, 44, 50, 0.88, 0.01) for m in range(500, 700, 32)]
     >>> advice(calm, classes=2).sentence
-    'The next 100 labels are expected to add 0.2 points of macro-F1 (-0.7 to 1.1); you can stop.'
+    '100 more labels should raise the score by about 0.2 points (likely -0.7 to 1.1). You can stop.'
     >>> advice(calm[:2], classes=2).stop
     False
     """
-    ordinal, ahead = ("next", ahead) if left is None or left >= ahead else ("last", left)
+    are_last = left is not None and left < ahead
+    ahead = min(ahead, left) if left is not None else ahead
     if ahead < 1 or patience < 1 or tolerance <= 0:
         raise UserError(
             "Advice needs labels to look ahead to, a tolerance above 0 and a patience of at least one round."
@@ -72,20 +73,19 @@ def advice(
         forecasts = [forecast(seen[: i + 1], seen[i].labels + ahead, classes) for i in range(len(seen))[-patience:]]
     if not forecasts or (last := forecasts[-1]) is None:
         return Advice(
-            False, None, "There is neither validation nor a second model to compare with yet; keep labelling."
+            False, None, "There is neither validation nor a second model to compare with yet. Keep labelling."
         )
-    labels = f"The {ordinal} label" if ahead == 1 else f"The {ordinal} {ahead} labels"
+    labels = _labels_in_words(ahead, are_last)
     if why := _why_unclear(last.f1_gain, seen, classes):
-        low, high = (round(100 * bound, 1) + 0.0 for bound in (last.f1_gain.low, last.f1_gain.high))
-        return Advice(False, last, f"{labels} may add {low} to {high} points of macro-F1: {why}; keep labelling.")
+        low, high = (round(100 * bound) for bound in (last.f1_gain.low, last.f1_gain.high))
+        return Advice(False, last, f"{labels} may change the score by {low} to {high} points: {why}. Keep labelling.")
     stable = len(forecasts) == patience and all(
         each is not None and each.f1_gain.expected < tolerance for each in forecasts
     )
     min_labels = _min_labels(classes)
     stop = stable and seen[-1].labels >= min_labels
-    end = "you can stop" if stop else f"label at least {min_labels} texts" if stable else "keep labelling"
-    verb = "is" if ahead == 1 else "are"
-    return Advice(stop, last, f"{labels} {verb} expected to add {in_points(last.f1_gain)}; {end}.")
+    end = "You can stop." if stop else f"Label at least {min_labels} texts." if stable else "Keep labelling."
+    return Advice(stop, last, f"{labels} {_gain_in_words(last.f1_gain)}. {end}")
 
 
 def advise(history: Sequence[Round], classes: int, left: int | None = None) -> Advice:
@@ -165,11 +165,29 @@ def observations(history: Sequence[Round]) -> list[Observation]:
     return seen
 
 
-def in_points(gain: Interval) -> str:
-    """Describe a gain in percentage points.
+def _labels_in_words(count: int, are_last: bool) -> str:
+    """Name the labels of a forecast.
 
-    >>> in_points(Interval(0.0041, -0.0001, 0.011))
-    '0.4 points of macro-F1 (0.0 to 1.1)'
+    >>> _labels_in_words(100, False), _labels_in_words(1, False), _labels_in_words(37, True), _labels_in_words(1, True)
+    ('100 more labels', '1 more label', 'The last 37 labels', 'The last label')
     """
-    expected, low, high = (round(100 * part, 1) + 0.0 for part in (gain.expected, gain.low, gain.high))
-    return f"{expected} points of macro-F1 ({low} to {high})"
+    if count == 1:
+        return "The last label" if are_last else "1 more label"
+    return f"The last {count} labels" if are_last else f"{count} more labels"
+
+
+def _gain_in_words(gain: Interval) -> str:
+    """Describe a gain in macro-F1 in percentage points, below one point with one decimal.
+
+    >>> _gain_in_words(Interval(0.056, 0.010, 0.124))
+    'should raise the score by about 6 points (likely 1 to 12)'
+    >>> _gain_in_words(Interval(0.0, -0.007, 0.002))
+    'should not raise the score (likely -0.7 to 0.2 points)'
+    """
+    digits = 0 if gain.expected >= 0.0095 else 1
+    expected, low, high = (round(100 * part, digits) + 0.0 for part in (gain.expected, gain.low, gain.high))
+    spread = f"likely {low:.{digits}f} to {high:.{digits}f}"
+    if expected <= 0:
+        return f"should not raise the score ({spread} points)"
+    noun = "point" if expected == 1 else "points"
+    return f"should raise the score by about {expected:.{digits}f} {noun} ({spread})"

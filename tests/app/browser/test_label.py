@@ -419,7 +419,7 @@ def test_on_a_small_phone_the_predicted_class_and_the_text_can_be_read(window: W
 def test_with_long_names_on_a_small_phone_all_buttons_stay_on_screen(
     window: Window, tmp_path: Path, names: list[str]
 ) -> None:
-    words = "The next 100 labels are expected to add 33.3 points of macro-F1 (6.4 to 89.9); keep labelling."
+    words = "100 more labels should raise the score by about 33 points (likely 6 to 90). Keep labelling."
     with served(tmp_path / "p", classes=[f"{n} {name}" for n, name in enumerate(names)]) as app:
         page = window.person(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True).new_page()
         page.route("**/api/progress", lambda route: route.fulfill(json={"advice": words, "finish": {"advised": False}}))
@@ -434,7 +434,7 @@ def test_the_page_says_what_more_labels_would_bring(
     window: Window, app: Served, shot: Callable[[Page, str], None]
 ) -> None:
     page = window.person().new_page()
-    words = "The next 100 labels are expected to add 0.4 points of macro-F1 (0.0 to 1.1)."
+    words = "100 more labels should raise the score by about 0.4 points (likely 0.0 to 1.1). You can stop."
     page.route("**/api/progress", lambda route: route.fulfill(json={"advice": words, "finish": {"advised": False}}))
     page.goto(app.link)
     expect(page.locator("#advice")).to_have_text(words)

@@ -34,7 +34,7 @@ PROGRESS = {
     "calibration": [{"low": 0.5, "high": 1.0, "confidence": 0.9, "accuracy": 0.81, "n": 40}],
     "saved": {"seconds": 90.0, "share": 0.25, "sentence": "1 of 4 updates continued from the previous weights."},
     "balance": [{"class": "a", "n": 30}, {"class": "b", "n": 10}, {"class": "c", "n": 0}],
-    "advice": "The next 100 labels are expected to add 0.1 points of macro-F1 (-0.3 to 0.6); you can stop.",
+    "advice": "100 more labels should raise the score by about 0.1 points (likely -0.3 to 0.6). You can stop.",
     "finish": {"finished": False, "advised": True, "sentence": "The model is not finished."},
 }
 

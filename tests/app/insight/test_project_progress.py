@@ -85,7 +85,7 @@ def test_a_model_that_guesses_is_called_so_and_has_saved_nothing(project: Projec
     tell(project, 1, "auto", moving(1, None), replace(tuned, changes={"accuracy": None}))
     found = progress(project)
     assert found["advice"].startswith("The model is no better than guessing: it is right on 10 of 20 validation texts")
-    assert "expected to add" not in found["advice"]
+    assert "more labels should" not in found["advice"]
     assert found["saved"]["seconds"] == 0
     assert found["saved"]["sentence"] == ""
 
@@ -119,7 +119,7 @@ def test_no_advice_to_continue_when_every_text_is_labelled(project: Project) -> 
         *ids, last = session.scalars(select(Text.id)).all()
         for id in ids:
             annotate(session, me, id, "label", class_name="food", key=id)
-    assert progress(project)["advice"].endswith("keep labelling.")
+    assert progress(project)["advice"].endswith("Keep labelling.")
     with project.sessions.begin() as session:
         annotate(session, me, last, "label", class_name="food", key=last)
     found = progress(project)

@@ -22,7 +22,7 @@ from .small import small_study
 
 def timeless(folder: StudyFolder) -> dict[str, dict[str, Round]]:
     return {
-        cell.key: {sequence: replace(fact, seconds={}) for sequence, fact in folder.facts(cell).items()}
+        cell.key: {sequence: replace(fact, seconds={}) for sequence, fact in folder.rounds_by_sequence(cell).items()}
         for cell in folder.cells
     }
 
@@ -51,7 +51,7 @@ def test_study_stopped_twice_equals_an_uninterrupted_one(tmp_path: Path) -> None
     run_study(StudyFolder.open(broken.path), Here())
     assert timeless(broken) == timeless(whole)
     for cell in whole.cells:
-        assert len(whole.journal(cell).read()) == len(whole.facts(cell)) == 3 + 3 + 1
+        assert len(whole.journal(cell).read()) == len(whole.rounds_by_sequence(cell)) == 3 + 3 + 1
 
 
 def test_a_task_is_read_once_for_all_its_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

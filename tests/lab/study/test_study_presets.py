@@ -112,7 +112,7 @@ def played(name: str, task: dict[str, Any], folder: Path, **rules: Any) -> dict[
         (cell.settings.acquisition_spec, spec): history
         for cell in home.cells
         for spec, history in histories(
-            home.facts(cell), [make_schedule(spec) for spec in cell.schedules], cell.settings.rules.rounds
+            home.rounds_by_sequence(cell), [make_schedule(spec) for spec in cell.schedules], cell.settings.rules.rounds
         ).items()
     }
 

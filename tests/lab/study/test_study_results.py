@@ -41,7 +41,7 @@ def test_a_row_a_complete_run_and_a_row_a_round_of_it(folder: StudyFolder) -> No
 
 def test_costs_are_sums_and_measures_those_of_the_end(folder: StudyFolder) -> None:
     fill(folder, 0, "F", 3)
-    facts = list(folder.facts(folder.cells[0]).values())
+    facts = list(folder.rounds_by_sequence(folder.cells[0]).values())
     (row,) = results(folder).runs.to_dict("records")
     assert row["steps"] == sum(fact.cost.steps for fact in facts)
     assert row["training_time"] == pytest.approx(sum(fact.seconds["train"] for fact in facts))

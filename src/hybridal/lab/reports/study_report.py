@@ -167,7 +167,7 @@ def _sharing_story(folder: StudyFolder) -> list[str]:
     factor = sharing(folder)
     if factor is None:
         return []
-    computed = sum(len(folder.facts(cell)) for cell in folder.cells)
+    computed = sum(len(folder.rounds_by_sequence(cell)) for cell in folder.cells)
     return [
         f"Schedules of a cell share the rounds in which they decided alike: {count(computed)} rounds were computed, a "
         f"sharing factor of {score(factor, 2)}. Each schedule's cost is that of its own rounds, shared or not. Seconds "

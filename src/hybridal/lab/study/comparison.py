@@ -82,11 +82,13 @@ class Comparison:
                 observer.round_done([fact])
 
             specs = [schedule.spec for schedule in self.schedules]
-            run_cell(settings, specs, self.folder.task(), self.facts(), record, self.folder.checkpoint, observer)
+            run_cell(
+                settings, specs, self.folder.task(), self.rounds_by_sequence(), record, self.folder.checkpoint, observer
+            )
 
-    def facts(self) -> dict[str, Round]:
+    def rounds_by_sequence(self) -> dict[str, Round]:
         return {fact.update_sequence: fact for fact in self.folder.history()}
 
     def histories(self) -> dict[str, tuple[Round, ...]]:
         """The rounds of each schedule, by its spec."""
-        return histories(self.facts(), self.schedules, self.settings.rules.rounds)
+        return histories(self.rounds_by_sequence(), self.schedules, self.settings.rules.rounds)

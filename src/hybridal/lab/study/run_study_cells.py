@@ -83,7 +83,7 @@ def _one_per_backbone(study: Study, tasks: Mapping[str, Task]) -> Iterable[tuple
 def reopen_study(folder: StudyFolder, engine: Engine, notify: Notify = silent) -> None:
     """Refuse a missing device, and record the environment of the rounds to come if it has changed."""
     here = _surroundings(engine, folder.device)
-    recorded = {cell.key: len(folder.facts(cell)) for cell in folder.cells if not folder.complete(cell)}
+    recorded = {cell.key: len(folder.rounds_by_sequence(cell)) for cell in folder.cells if not folder.complete(cell)}
     if recorded:
         record_environment(folder.path, folder.about(), here, recorded, notify)
 

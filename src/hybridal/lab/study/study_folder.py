@@ -110,14 +110,14 @@ class StudyFolder:
     def journal(self, cell: CellPlan) -> Journal:
         return Journal(self.home(cell) / "rounds.jsonl")
 
-    def facts(self, cell: CellPlan) -> dict[str, Round]:
+    def rounds_by_sequence(self, cell: CellPlan) -> dict[str, Round]:
         """The recorded rounds of a cell by update sequence."""
         return {fact.update_sequence: fact for fact in recorded_rounds(self.journal(cell))}
 
     def histories(self, cell: CellPlan) -> dict[str, tuple[Round, ...]]:
         """The recorded rounds of each schedule of a cell."""
         schedules = [make_schedule(spec) for spec in cell.schedules]
-        return histories(self.facts(cell), schedules, cell.settings.rules.rounds)
+        return histories(self.rounds_by_sequence(cell), schedules, cell.settings.rules.rounds)
 
     def finished(self, cell: CellPlan) -> int:
         """The number of schedules of a cell that have all their rounds."""

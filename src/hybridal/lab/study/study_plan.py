@@ -49,7 +49,7 @@ class StudyPlan:
 
 def plan(folder: StudyFolder) -> StudyPlan:
     """Count the rounds of a study, with and without sharing."""
-    facts = [list(folder.facts(cell).values()) for cell in folder.cells]
+    facts = [list(folder.rounds_by_sequence(cell).values()) for cell in folder.cells]
     recorded = [fact for found in facts for fact in found]
     bounds = [distinct_rounds(cell.schedules, cell.settings.rules.rounds) for cell in folder.cells]
     return StudyPlan(
@@ -126,5 +126,5 @@ def sharing(folder: StudyFolder, cells: Iterable[CellPlan] | None = None) -> flo
     """Return rounds of all runs divided by rounds computed, among the recorded ones; None if there are none."""
     chosen = list(cells if cells is not None else folder.cells)
     alone = sum(len(history) for cell in chosen for history in folder.histories(cell).values())
-    computed = sum(len(folder.facts(cell)) for cell in chosen)
+    computed = sum(len(folder.rounds_by_sequence(cell)) for cell in chosen)
     return alone / computed if computed else None

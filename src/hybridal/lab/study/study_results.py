@@ -108,18 +108,18 @@ class ReadOnce(StudyFolder):
 
     def __init__(self, folder: StudyFolder) -> None:
         super().__init__(folder.path, folder.study, folder.device)
-        self._facts: dict[str, dict[str, Round]] = {}
+        self._rounds: dict[str, dict[str, Round]] = {}
         self._histories: dict[str, dict[str, tuple[Round, ...]]] = {}
 
-    def facts(self, cell: CellPlan) -> dict[str, Round]:
-        if cell.key not in self._facts:
-            self._facts[cell.key] = super().facts(cell)
-        return self._facts[cell.key]
+    def rounds_by_sequence(self, cell: CellPlan) -> dict[str, Round]:
+        if cell.key not in self._rounds:
+            self._rounds[cell.key] = super().rounds_by_sequence(cell)
+        return self._rounds[cell.key]
 
     def histories(self, cell: CellPlan) -> dict[str, tuple[Round, ...]]:
         if cell.key not in self._histories:
             schedules = [schedule_of(spec) for spec in cell.schedules]
-            self._histories[cell.key] = histories(self.facts(cell), schedules, cell.settings.rules.rounds)
+            self._histories[cell.key] = histories(self.rounds_by_sequence(cell), schedules, cell.settings.rules.rounds)
         return self._histories[cell.key]
 
 

@@ -45,7 +45,7 @@ def work(folder: StudyFolder, cell: CellPlan, device: str, observer: Observer | 
     settings = replace(cell.settings, device=device)
     try:
         with one_thread(), folder.working_on(cell) as home:
-            task, known, journal = folder.task(cell), folder.facts(cell), folder.journal(cell)
+            task, known, journal = folder.task(cell), folder.rounds_by_sequence(cell), folder.journal(cell)
             watcher = observer or Observer()
 
             def record(fact: Round) -> None:

@@ -128,7 +128,7 @@ class _Driver:
             return cell, str(error), True
 
     def rounds(self, cell: CellPlan) -> int:
-        return len(self._folder.facts(cell))
+        return len(self._folder.rounds_by_sequence(cell))
 
     def finish(self, cell: CellPlan, error: str | None) -> None:
         if error is not None:

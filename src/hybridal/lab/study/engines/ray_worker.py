@@ -82,7 +82,7 @@ class JournalWriter:
                         raise
                     time.sleep(0.1)
             self._locks[key] = stack
-            self._recorded[key] = set(self._folder.facts(cell))
+            self._recorded[key] = set(self._folder.rounds_by_sequence(cell))
 
     def _check(self, key: str) -> None:
         if key not in self._locks:
