@@ -1,7 +1,7 @@
-"""Facts of studies in one small file: `python -m bench.facts STUDY_FOLDER… --out FILE.parquet --engine COMMIT`.
+"""Round records of studies in one small file: `python -m bench.facts STUDY_FOLDER… --out FILE.parquet --engine COMMIT`.
 
-A row is a distinct round. The word decides, so that the runs of every schedule can be put together again from its
-rounds, as far as they were computed: a run's cost is the sum over the prefixes of its word.
+Each row is a distinct round. The update sequence determines a round, so the runs of every schedule can be assembled
+from the rows that were computed: a run's cost is the sum over the prefixes of its update sequence.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from hybridal.lab.study.trie import histories
 from hybridal.reports.display_names import schedule_of
 from hybridal.schedules import Schedule
 
-# `engine` says whose code computed a round. Those of different engines round differently, and training makes much of
-# that: they share tasks, splits and seeds, but are no pair.
+# `engine` is the commit that computed a round. Two commits may differ in the last digits, which training amplifies:
+# their rounds share tasks, splits and seeds, but are not paired.
 CELL = ["engine", "study", "task", "backbone", "protocol", "acquisition", "variant", "seed"]
 PLAIN = ("update_sequence", "round", "update", "labels", "kept_epoch", "temperature")
 SPLITS = ("validation", "test")

@@ -17,10 +17,10 @@ from hybridal.app.project_settings import read
 EventName = Literal["labels.saved", "round.finished", "goal.reached", "model.finished"]
 
 EVENTS: Mapping[EventName, str] = {
-    "labels.saved": "labels are saved, skipped or taken back",
-    "round.finished": "the model has learnt again",
-    "goal.reached": "as many labels are there as planned",
-    "model.finished": "the model was trained a last time, and can be taken away",
+    "labels.saved": "labels are saved, skipped or withdrawn",
+    "round.finished": "a training round of the model is finished",
+    "goal.reached": "the planned number of labels is reached",
+    "model.finished": "the last training is finished and the model can be exported",
 }
 """The events and when they occur."""
 

@@ -1,4 +1,4 @@
-"""The endpoints that the paper reports, under our names, and a table that compares a study with them."""
+"""The final scores that the paper reports, under our names, and a table that compares a study with them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TUNED = {"alpha": (1e-4, 3), "accuracy": (5e-3, 2)}
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean over n seeds and their standard deviation, None where there is none."""
+    """Mean and standard deviation over n seeds; the deviation is None if it is not reported."""
 
     mean: float
     std: float | None
@@ -38,7 +38,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """What the paper reports of one method on one task; `time_class` says on what kind of machine it was timed."""
+    """The paper's result of one method on one task; `time_class` is the kind of machine that was timed."""
 
     backbone: str
     method: str
@@ -51,31 +51,31 @@ class Endpoint:
 
     @property
     def time_is_comparable(self) -> bool:
-        """Whether its seconds may be compared with other published ones."""
+        """Whether the seconds can be compared with other published seconds."""
         return self.time_class == "consistent"
 
 
 @cache
 def published() -> tuple[Endpoint, ...]:
-    """All published endpoints, their tasks and backbones under our names."""
+    """Return all published results, with our names for tasks and backbones."""
     text = (files("hybridal.lab.paper") / "data" / "paper_endpoints.csv").read_text(encoding="utf-8")
     return tuple(_endpoint(row) for row in csv.DictReader(text.splitlines()))
 
 
 def published_method(spec: str) -> str | None:
-    """What the paper calls a schedule, whatever its ε and k; None where it has none like it."""
+    """Return the paper's name of a schedule, for any ε and k; None if the paper has no such schedule."""
     name = schedule_name(spec)
     method = _HYBRIDS.get(name, name.replace("@", "_"))
     return method if any(one.method == method for one in published()) else None
 
 
 def known_task(name: str) -> str:
-    """A task however it is spelt: `ag_news` and `AG-News` are both `agnews`."""
+    """Return the canonical name of a task: `ag_news` and `AG-News` are both `agnews`."""
     return _TASKS.get(same_name(name), name)
 
 
 def known_backbone(name: str) -> str:
-    """A backbone by its short name, whether it was named so, or by its id on the hub, such as `roberta-base`."""
+    """Return the short name of a backbone; hub ids such as `roberta-base` are resolved."""
     lower = name.lower()
     for short, hub_id in HUB_IDS.items():
         if lower in (short, hub_id.lower(), hub_id.lower().split("/")[-1]):
@@ -103,7 +103,7 @@ def _endpoint(row: Mapping[str, str]) -> Endpoint:
 
 
 def against_paper(results: Results) -> Table | None:
-    """Published and measured values side by side, for the cells that both have; None where there are none."""
+    """Return the table of published and measured values for the cells that both have; None if there are none."""
     rows = [row for row in results.rows if row["test_f1"] is not None and row["acquisition"] == "entropy"]
     known = {(one.backbone, one.method, one.task): one for one in published()}
 
@@ -175,7 +175,7 @@ def _reported(spread: Spread, shown: Shown, mark: str = "") -> Entry:
 
 
 def _remarks(row: Run) -> str:
-    """Where a run was not asked for what the paper reports."""
+    """Return notes on runs whose settings differ from the paper's."""
     remarks = []
     if (row["rounds"], row["labels"]) != (ROUNDS, LABELS):
         remarks.append(f"{row['rounds']} rounds and {row['labels']} labels, published {ROUNDS} and {LABELS}")
@@ -186,9 +186,9 @@ def _remarks(row: Run) -> str:
 
 
 def units_of_noise(measured: Spread, reported: Spread) -> tuple[float | None, str]:
-    """The difference of two means in units of its standard error over seeds, and what to make of it.
+    """Return the difference of two means in units of its standard error over seeds, and a verdict.
 
-    Welch's test at 95%: neither side's spread is taken for the other's. Two spreads of zero leave no unit.
+    Welch's test at 95%: the two sides may have different spreads. Without any spread there is no unit.
     """
     if measured.std is None or reported.std is None:
         return None, ONE_SEED

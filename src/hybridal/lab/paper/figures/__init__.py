@@ -3,11 +3,11 @@
 | file | question |
 |---|---|
 | `overview_figures` | is one schedule best at everything, is F1 kept, and what does calibration cost? |
-| `curve_figures` | how do F1 and NLL go, round by round, and does it matter which signal decides? |
+| `curve_figures` | how do F1 and NLL develop round by round, and does the choice of the signal matter? |
 | `switching_figures` | when to switch, and how far is each signal from the best switch round? |
 | `decision_figures` | how does a signal decide, and what does patience filter out? |
-| `signal_figures` | do signals say the same, and which serves best? |
-| `choice_figures` | which ε and k, and does a choice of the protocol matter? |
+| `signal_figures` | are the signals correlated, and which one works best? |
+| `choice_figures` | which ε and k are best, and do protocol settings matter? |
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def figures(found: Results) -> Iterator[tuple[str, Drawn | None]]:
     """Yield every figure by its name, in the order of the paper; matplotlib is loaded here.
 
-    If acquisitions vary, a figure that cannot be drawn of all of them together is drawn of each.
+    If a study varies the acquisition, a figure that cannot combine them is drawn once for each acquisition.
     """
     together = set()
     for name, drawn in _figures(found):

@@ -1,4 +1,4 @@
-"""Which ε and k, and does a choice of the protocol matter, such as the subset size N?"""
+"""Which ε and k are best, and do protocol settings such as the subset size N matter?"""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _NAMES = {
 
 
 def tuned_signals(found: Comparable) -> dict[str, pd.DataFrame]:
-    """The grids of the signals for which the study has one: two ε or more, and three pairs or more."""
+    """Return the (ε, k) grid of each signal that has at least two ε and three pairs."""
     named = {signal: table.reset_index() for signal, table in grids(found.runs).items()}
     return {signal: table for signal, table in named.items() if len(table) > 2 and table["epsilon"].nunique() > 1}
 
 
 def cross_sections(found: Comparable, signal: str, table: pd.DataFrame) -> Drawn | None:
-    """The grid of a signal: a panel a measure, ε along it, a line a k."""
+    """Draw the (ε, k) grid of a signal: one panel per measure, ε on the x axis, one line per k."""
     if found.cost("steps") is None or found.runs[QUALITY].isna().any(axis=None):
         return None
     best = choose(table.set_index(["epsilon", "k"]), "steps").chosen
@@ -82,7 +82,7 @@ def cross_sections(found: Comparable, signal: str, table: pd.DataFrame) -> Drawn
 
 
 def _epsilon_scale(figure: Figure, epsilons: list[float]) -> None:
-    """ε as they were tried; logarithmic where they differ by much."""
+    """Set the x axis to the tested ε, logarithmic if they differ by orders of magnitude."""
     for axes in figure.axes:
         if epsilons[-1] / epsilons[0] > 8:
             axes.set_xscale("log")
@@ -95,9 +95,9 @@ def _epsilon_scale(figure: Figure, epsilons: list[float]) -> None:
 
 @dataclass(frozen=True)
 class Varied:
-    """What a study varies: the column that tells settings apart, their names, and the usual one's place.
+    """The varied protocol setting of a study: its column, the names of its values, and the position of the default.
 
-    Numbers are `ordered`, so that lines may lead from one to the next.
+    Numeric values are `ordered`, so that lines may connect them.
     """
 
     title: str
@@ -108,7 +108,7 @@ class Varied:
 
 
 def what_varies(study: Study) -> Varied | None:
-    """The one thing that a study varies; None where that is nothing, or acquisitions and protocols at once.
+    """Return the single setting that a study varies; None if nothing varies, or acquisition and protocol both do.
 
     >>> sizes = tuple({"candidates": n} for n in (None, 500, 1000))
     >>> what_varies(Study("n", ("imdb",), ("retrain",), vary=sizes))
@@ -144,7 +144,7 @@ def _line(name: str, value: Any) -> str:
 
 
 def _order(value: Any) -> tuple[bool, float]:
-    """Numbers by size and then `all`; other values as they come."""
+    """Sort numbers by size, then `all`; keep the order of other values."""
     return value is None, float(value) if _is_number(value) else 0.0
 
 
@@ -158,9 +158,9 @@ def _spelt(value: Any) -> str:
 
 
 def sensitivity(results: Results) -> Drawn | None:
-    """A panel a task: mean F1 of each schedule by the value of what varies, ±1 standard deviation over runs.
+    """Draw, in one panel per task, the mean F1 of each schedule by the varied value, ±1 standard deviation over runs.
 
-    Numbers are joined by lines; values without an order are not.
+    Lines connect numeric values only.
     """
     varied, found = what_varies(results.folder.study), _paired(results)
     if varied is None or found is None or not (specs := found.methods()):
@@ -191,7 +191,7 @@ def sensitivity(results: Results) -> Drawn | None:
 
 
 def spread(runs: pd.DataFrame, varied: Varied, column: str) -> pd.DataFrame:
-    """Mean, standard deviation and number of runs, by (schedule, place of the value)."""
+    """Return mean, standard deviation and number of runs by (schedule, position of the value)."""
     places = {value: at for at, value in enumerate(varied.values)}
     groups = runs.assign(place=runs[varied.column].map(places)).groupby(["schedule", "place"])[column]
     return groups.agg(["mean", "std", "count"]).assign(seeds=runs["seed"].nunique())
@@ -225,7 +225,7 @@ def _ticks(axes: Axes, names: list[str], width: float) -> None:
 
 
 def _paired(results: Results) -> Comparable | None:
-    """The runs of those (task, backbone, seed) that are complete in all settings."""
+    """Return the runs of each (task, backbone, seed) that is complete in all settings."""
     found = Comparable(results.runs, results.rounds, results.folder)
     if found.runs.empty or found.measured is None:
         return None

@@ -1,4 +1,4 @@
-"""How do F1 and NLL go, round by round, and does it matter which signal decides?"""
+"""How do F1 and NLL develop round by round, and does the choice of the signal matter?"""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _ROUNDS_FOR_A_ZOOM = 12
 
 
 def trajectories(found: Comparable, measure: Measure = "f1") -> Drawn | None:
-    """Means over runs by round, ±1 SEM, a star at each schedule's mean t*, and an inset of the last rounds.
+    """Draw means over runs by round with ±1 SEM, a star at each schedule's mean t*, and an inset of the last rounds.
 
-    Fixed switches are left out: their curves are FineTune's or Retrain's before and after the switch.
+    Fixed switches are left out: their curves follow Retrain's before the switch and FineTune's after it.
     """
     specs, column = found.methods(fixed=False), f"validation_{measure}"
     if not specs or found.rounds[column].isna().any():
@@ -89,7 +89,7 @@ def _draw(axes: Axes, part: Comparable, curves: Mapping[str, Curve], title: str,
 
 @dataclass(frozen=True)
 class Curve:
-    """A schedule's mean by round.
+    """The mean curve of a schedule by round.
 
     `sem` is None where there are too few seeds or too many curves, `t_star` where no run has one.
     """
@@ -105,7 +105,7 @@ class Curve:
 
 
 def mean_curves(part: Comparable, column: str, specs: Sequence[str], by_task: bool = False) -> dict[str, Curve]:
-    """Means over all runs of each schedule, or over the means of its tasks: the same where no cell is missing."""
+    """Return the mean over all runs of each schedule, or over its task means; both are equal if no cell is missing."""
     found = {}
     banded = not by_task and part.runs["seed"].nunique() >= SEEDS_FOR_A_BAND and len(specs) <= _MOST_BANDS
     for spec in specs:
@@ -120,7 +120,7 @@ def mean_curves(part: Comparable, column: str, specs: Sequence[str], by_task: bo
 
 
 def draw_curves(axes: Axes, curves: Mapping[str, Curve], small: bool = False) -> None:
-    """Bands below, lines above them, stars on top; a small drawing has lines and stars only."""
+    """Draw bands, lines above them, and stars on top; a small drawing has lines and stars only."""
     shapes, broad = distinct_markers(curves), kit.widths(list(curves))
     for at, (spec, curve) in enumerate(curves.items()):
         colour, rounds = style_of(spec).light, len(curve.rounds)
@@ -138,7 +138,7 @@ def draw_curves(axes: Axes, curves: Mapping[str, Curve], small: bool = False) ->
 
 
 def zoom(axes: Axes, curves: Mapping[str, Curve], corner: str) -> Axes | None:
-    """An inset of the last two fifths of the rounds, in the lower or upper right; the axis makes room for it."""
+    """Add an inset of the last two fifths of the rounds in a right corner; the y axis is extended for it."""
     last = max(curve.rounds[-1] for curve in curves.values())
     if last < _ROUNDS_FOR_A_ZOOM:
         return None
@@ -164,7 +164,7 @@ def zoom(axes: Axes, curves: Mapping[str, Curve], corner: str) -> Axes | None:
 
 
 def _make_room(axes: Axes, curves: Mapping[str, Curve], corner: str, first: float) -> None:
-    """Moves the far end of the y axis until no curve runs through the inset's half."""
+    """Extend the y axis until no curve crosses the half with the inset."""
     low, high = axes.get_ylim()
     near = np.concatenate([curve.mean[curve.rounds >= first] for curve in curves.values()])
     if corner == "lower":

@@ -34,7 +34,7 @@ Changes = Sequence[float | None]
 
 @dataclass(frozen=True)
 class Chart:
-    """A run that stands for its like."""
+    """A representative run."""
 
     run: Run
     changes: Changes
@@ -42,7 +42,7 @@ class Chart:
 
 
 def control_charts(found: Comparable, spec: str, rule: Rule) -> Drawn:
-    """Four runs of a schedule that switches by a rule, chosen by `representatives`."""
+    """Draw four runs of a hybrid schedule, chosen by `representatives`."""
     detector = rule.detector
     charts = representatives(found.changes(spec, rule.signal.name), detector)
     names = short_labels([*found.runs["task"], *found.runs["backbone"]], 14)
@@ -81,9 +81,9 @@ def control_charts(found: Comparable, spec: str, rule: Rule) -> Drawn:
 
 
 def representatives(runs: Mapping[Run, Changes], detector: Stabilisation) -> tuple[Chart | None, ...]:
-    """The earliest t*, the latest one, most stretches below ε that were too short to fire, and the first without a t*.
+    """Return the runs with the earliest and latest t*, the most streaks that were too short, and the first without t*.
 
-    No run is shown twice, and of several the study's first is taken.
+    No run is used twice; ties go to the first run of the study.
 
     >>> runs = {("a", "b", 1): [None, 0.1, 0.1], ("a", "b", 2): [None, 0.9, 0.9]}
     >>> [chart and chart.run[2] for chart in representatives(runs, Stabilisation(0.5, 2))]
@@ -99,7 +99,7 @@ def representatives(runs: Mapping[Run, Changes], detector: Stabilisation) -> tup
 
 
 def _dips(chart: Chart, detector: Stabilisation) -> int:
-    """Stretches below ε that ended before they were long enough."""
+    """Count streaks below ε that ended before they had k rounds."""
     streaks = detector.streaks(chart.changes)[: chart.t_star]
     return sum(now > 0 and after == 0 for now, after in pairwise(streaks))
 
@@ -114,7 +114,7 @@ def _draw_chart(axes: Axes, chart: Chart, detector: Stabilisation, colour: str) 
 
 
 def _log_scale(figure: Figure, charts: Sequence[Chart], epsilon: float) -> None:
-    """Logarithmic, because changes differ by orders of magnitude, and linear near 0, which they may be."""
+    """Set a logarithmic axis that is linear near 0, because changes differ by orders of magnitude and may be 0."""
     values = [value for chart in charts for value in chart.changes if value is not None]
     least = min(value for value in (*values, epsilon) if value > 0)
     most = max([*values, epsilon])
@@ -129,7 +129,7 @@ def _log_scale(figure: Figure, charts: Sequence[Chart], epsilon: float) -> None:
 
 @dataclass(frozen=True)
 class Lengths:
-    """How many stretches below ε have which length: until the switch and after it, when none can fire any more."""
+    """Numbers of streaks below ε by length, up to the switch and after it (when none can fire any more)."""
 
     before: Counter[int]
     after: Counter[int]
@@ -139,13 +139,13 @@ class Lengths:
         return self.before + self.after
 
     def filtered_share(self, patience: int) -> float | None:
-        """The share of all stretches that are shorter than k."""
+        """Return the share of streaks that are shorter than k."""
         total = self.total
         return sum(n for length, n in total.items() if length < patience) / total.total() if total else None
 
 
 def stretch_lengths(runs: Sequence[Changes], detector: Stabilisation) -> Lengths:
-    """Counts the stretches of all runs; the one that fired counts as before.
+    """Count the streaks of all runs; the one that fired counts as before the switch.
 
     >>> stretch_lengths([[None, 0.1, 0.9, 0.1, 0.1, 0.1, 0.9, 0.1]], Stabilisation(0.5, 2))
     Lengths(before=Counter({1: 1, 3: 1}), after=Counter({1: 1}))
@@ -161,7 +161,7 @@ def stretch_lengths(runs: Sequence[Changes], detector: Stabilisation) -> Lengths
 
 
 def stretches(comparison: Comparable) -> Drawn | None:
-    """A panel a hybrid schedule: stretches by length in its own runs, those shorter than k apart from the others."""
+    """Draw, in one panel per hybrid schedule, its streaks by length; those shorter than k are marked."""
     found = {}
     for spec, rule in rules(comparison.methods(fixed=False)).items():
         changes = list(comparison.changes(spec, rule.signal.name).values())

@@ -1,4 +1,4 @@
-"""Is one schedule best at everything? Speed and calibration task by task, how F1 ends, and cost against NLL and F1."""
+"""Is one schedule best at everything? Speed and calibration by task, final F1, and cost against NLL and F1."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHAPES = "osD^vPXph"
 
 
 def radar(found: Comparable) -> Drawn | None:
-    """Two radars with an axis a task: speed by counted steps, and calibration by NLL, outside is best."""
+    """Draw two radar charts with one axis per task: speed (counted steps) and calibration (NLL); outside is best."""
     specs, split, column = found.methods(fixed=False), found.measured, found.cost("steps")
     few = not 2 <= len(specs) <= _METHODS or found.runs["task"].nunique() < _TASKS
     if few or split is None or column is None:
@@ -55,7 +55,7 @@ def radar(found: Comparable) -> Drawn | None:
 
 
 def _scaled(runs: pd.DataFrame, column: str, specs: list[str]) -> pd.DataFrame:
-    """A row a task, a column a schedule: the mean of a cost, from 1 for the lowest of the task to 0 for the highest."""
+    """Return mean costs by task (rows) and schedule (columns), scaled per task: 1 for the lowest, 0 for the highest."""
     table = runs.pivot_table(index="task", columns="schedule", values=column, aggfunc="mean", sort=False)[specs]
     low, high = table.min(axis=1), table.max(axis=1)
     span = (high - low).replace(0, np.inf)  # where all are equal, all are best
@@ -87,7 +87,7 @@ def _draw_radar(axes: PolarAxes, profile: pd.DataFrame) -> None:
 
 
 def violins(found: Comparable) -> Drawn | None:
-    """A violin a schedule and family: the density of F1 at the end, its median as a dot, its quartiles as a bar."""
+    """Draw a violin of the final F1 per schedule and task family, with the median (dot) and the quartiles (bar)."""
     split, specs = found.measured, found.methods() or found.methods(fixed=False)
     if split is None or not specs:
         return None
@@ -131,7 +131,7 @@ def _violin(axes: Axes, values: NDArray[np.float64], row: int, colour: str) -> N
 
 
 class Point(NamedTuple):
-    """A schedule on a backbone: mean cost and mean NLL (or F1) over tasks and seeds."""
+    """Mean cost and mean NLL (or F1) of a schedule on a backbone, over tasks and seeds."""
 
     spec: str
     backbone: str
@@ -151,7 +151,7 @@ _GOODS = {
 
 
 def pareto_plane(found: Comparable, cost: Cost = "steps", measure: Literal["nll", "f1"] = "nll") -> Drawn | None:
-    """Mean cost against mean NLL (or F1) of each (schedule, backbone), with the frontier of all and that without
+    """Draw mean cost against mean NLL (or F1) per (schedule, backbone), with the Pareto frontier with and without
     NewOnly.
     """
     points = _plane(found, cost, measure)
@@ -188,7 +188,7 @@ def pareto_plane(found: Comparable, cost: Cost = "steps", measure: Literal["nll"
 
 
 def _plane(found: Comparable, cost: Cost, measure: str) -> list[Point]:
-    """All points in the study's order; none where cost or measure is missing."""
+    """Return all points in the study's order, or none if the cost or the measure is missing."""
     split, column, specs = found.measured, found.cost(cost), found.methods() or found.methods(fixed=False)
     if split is None or column is None:
         return []
@@ -198,7 +198,7 @@ def _plane(found: Comparable, cost: Cost, measure: str) -> list[Point]:
 
 
 def _frontier(points: Sequence[Point], measure: str) -> list[Point]:
-    """The points that no other beats, cheapest first."""
+    """Return the points that no other dominates, cheapest first."""
     sign = -1 if measure == "f1" else 1
     return [points[at] for at in pareto([point.cost for point in points], [sign * point.value for point in points])]
 
@@ -212,7 +212,7 @@ def _draw_frontier(
 
 
 def _plane_keys(specs: list[str], shapes: dict[str, str], names: dict[str, str]) -> list[kit.Key]:
-    """Colours are schedules, and shapes backbones where there are several; fixed switches share one entry."""
+    """Return the legend: colours are schedules, markers are backbones (if several); fixed switches share an entry."""
     fixed = [spec for spec in specs if spec.startswith("fixed:")]
     keys = kit.method_keys([spec for spec in specs if spec not in fixed])
     if fixed:

@@ -1,4 +1,4 @@
-"""Do signals say the same, and which serves best?"""
+"""Are the signals correlated, and which one works best?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REFERENCES = (RETRAIN, FINETUNE)
 
 
 def correlation_matrix(found: Comparable) -> Drawn | None:
-    """The lower half of the matrix of Spearman's ρ between all signals that every Retrain run recorded."""
+    """Draw the lower triangle of the Spearman correlations between the signals that all Retrain runs recorded."""
     table = _changes(found)
     if table is None:
         return None
@@ -58,7 +58,7 @@ def correlation_matrix(found: Comparable) -> Drawn | None:
 
 
 def _changes(found: Comparable) -> pd.DataFrame | None:
-    """A row a round of Retrain, a column a signal; None below three signals (one number is no figure) or two rounds."""
+    """Return Retrain's changes by round (rows) and signal (columns); None below three signals or two rounds."""
     own = found.rounds[found.rounds["schedule"] == RETRAIN]
     changes = own[[name for name in own.columns if name.startswith("change_")]].dropna(axis=1, how="all")
     full = changes.rename(columns=lambda name: str(name).removeprefix("change_")).dropna().astype(np.float64)
@@ -66,12 +66,12 @@ def _changes(found: Comparable) -> pd.DataFrame | None:
 
 
 def _rho(value: float | None) -> str:
-    """Two digits, and no minus before a zero; ρ of a signal that never changes is none."""
+    """Format ρ with two digits and without a negative zero; the ρ of a constant signal is a dash."""
     return NONE if value is None else fixed(2)(round(value, 2) + 0.0)
 
 
 def parallel_signals(found: Comparable) -> Drawn | None:
-    """A line a signal through five axes, the best on top; Retrain and FineTune, dashed, have no rate and no rank."""
+    """Draw parallel coordinates: one line per signal over five axes, best on top; Retrain and FineTune are dashed."""
     table = profile(found)
     if table is None:
         return None
@@ -107,7 +107,7 @@ def parallel_signals(found: Comparable) -> Drawn | None:
 
 
 def profile(found: Comparable) -> pd.DataFrame | None:
-    """A row a schedule with its mean `rate` of switching, `cost`, `f1`, `nll` and `rank`; None below two signals."""
+    """Return, per schedule, its switching `rate` and mean `cost`, `f1`, `nll` and `rank`; None below two signals."""
     split, column, signals = found.measured, found.cost("steps"), list(rules(found.methods(fixed=False)))
     if split is None or column is None or len(signals) < 2:
         return None
@@ -121,7 +121,7 @@ def profile(found: Comparable) -> pd.DataFrame | None:
 
 
 def _heights(table: pd.DataFrame) -> pd.DataFrame:
-    """From 0 for the worst to 1 for the best of a column; rates are shares already."""
+    """Scale each column from 0 (worst) to 1 (best); rates are shares already."""
     low, high = table.min(), table.max()
     heights = (table - low) / (high - low).replace(0, np.inf)
     for name in _LOWER_IS_BETTER:
@@ -130,7 +130,7 @@ def _heights(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw_axes(axes: Axes, table: pd.DataFrame) -> None:
-    """An upright line an axis, with its best value above and its worst below."""
+    """Draw one vertical line per axis, with its best value above and its worst below."""
     shown = {"rate": ".0%", "cost": ",.0f", "rank": ".1f"}
     for at, name in enumerate(_AXES):
         axes.plot([at, at], [0, 1], color=MUTED, linewidth=0.8, zorder=1)

@@ -22,7 +22,7 @@ _LINES = {RETRAIN: kit.DASHED, FINETUNE: kit.DASHDOT}
 
 
 def switch_tradeoff(found: Comparable) -> Drawn | None:
-    """A bar a switching schedule: mean NLL, coloured by the mean round that was the first to fine-tune."""
+    """Draw one bar per switching schedule: its mean NLL, coloured by its mean first fine-tuned round."""
     table = _switches(found)
     if table is None:
         return None
@@ -60,7 +60,7 @@ def switch_tradeoff(found: Comparable) -> Drawn | None:
 
 
 def _references(axes: Axes, nll: pd.Series[float]) -> None:
-    """The two pure schedules as lines; their names give way to each other where they are close."""
+    """Draw the two pure schedules as lines; labels that would overlap are moved apart."""
     lines = nll[[spec for spec in nll.index if spec in _LINES]]
     close = len(lines) == 2 and lines.iloc[1] - lines.iloc[0] < 0.25 * nll.max()
     for spec, at, side in zip(map(str, lines.index), lines, ("right", "left"), strict=False):
@@ -71,7 +71,7 @@ def _references(axes: Axes, nll: pd.Series[float]) -> None:
 
 
 def _switches(found: Comparable) -> pd.DataFrame | None:
-    """A row a schedule, by NLL: `nll`, the mean first round that fine-tuned as `switch`, the share that `switched`."""
+    """Return, per schedule sorted by NLL: `nll`, `switch` (mean first fine-tuned round), `switched` (share of runs)."""
     if (split := found.measured) is None:
         return None
     rounds = int(found.runs["rounds"].max())
@@ -85,7 +85,7 @@ def _switches(found: Comparable) -> pd.DataFrame | None:
 
 
 def regret_by_signal(found: Comparable) -> Drawn | None:
-    """Regret of every switch round and of each signal, how often F1 is kept, and the regrets of single cells."""
+    """Draw the regret of every switch round and signal, the share of cells that keep F1, and the regrets of cells."""
     table = _regrets(found)
     if table is None:
         return None
@@ -145,9 +145,9 @@ def _cells(axes: Axes, table: pd.DataFrame, names: dict[str, str]) -> None:
 
 
 def _regrets(found: Comparable) -> pd.DataFrame | None:
-    """A row a cell and switch round (`schedule` is empty), and a row a cell and schedule that switches or is pure.
+    """Return one row per cell and switch round (`schedule` is empty) and per cell and switching or pure schedule.
 
-    None where no cell has tried every switch round, or no hybrid schedule ran.
+    None if no cell has every switch round, or no hybrid schedule ran.
     """
     watching, column = rules(found.specs), found.cost("steps")
     if found.measured is None or column is None or not watching:
@@ -161,7 +161,7 @@ def _regrets(found: Comparable) -> pd.DataFrame | None:
 
 
 def _averages(table: pd.DataFrame) -> pd.DataFrame:
-    """A row a schedule: mean switch and best round, the share of cells that keep F1, and the regret of those."""
+    """Return, per schedule: mean switch and best round, the share of cells that keep F1, and the regret of those."""
     named = table[table["schedule"] != ""]
     means = named.groupby("schedule", sort=False)[["switch", "best", "feasible"]].mean()
     return means.assign(regret=named[named["feasible"]].groupby("schedule")["regret"].mean())

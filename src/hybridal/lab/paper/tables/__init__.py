@@ -1,4 +1,4 @@
-"""The tables of the paper, each a function of a study's results that is None where the study cannot answer."""
+"""The tables of the paper: each is a function of a study's results that returns None if the data are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each schedule has come to with as many labels as the others had."""
+"""How good each schedule is at equal numbers of labels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BUDGETS = (100, 200, 400, 800, 1600, 3200)
 
 
 def equal_labels(results: Results) -> Table | None:
-    """F1 at several budgets of labels, and the paired difference to Retrain with its interval."""
+    """Return F1 at several numbers of labels, and the paired difference to Retrain with its interval."""
     rounds = plain_rows(results.rounds)
     split = "test" if all(row["test_f1"] is not None for row in rounds) else "validation"
     measured: list[Run] = [{**row, "f1": row[f"{split}_f1"]} for row in rounds if row[f"{split}_f1"] is not None]
@@ -45,7 +45,7 @@ def equal_labels(results: Results) -> Table | None:
 
 
 def within(rounds: Sequence[Run], budget: int | None) -> list[Run]:
-    """Of each run that comes to a budget, the last round that does not go beyond it; its last one where there is none.
+    """Return, for each run that reaches a budget, its last round within it; without a budget, its last round.
 
     >>> run = dict.fromkeys(FACTORS)
     >>> rounds = [{**run, "labels": 60}, {**run, "labels": 90}, {**run, "labels": 120}]

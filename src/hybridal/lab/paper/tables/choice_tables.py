@@ -1,4 +1,4 @@
-"""What changes when one thing does: a field of the protocol, how batches are chosen, the signal, its ε and k."""
+"""Tables of studies that vary one setting: a protocol field, the acquisition, the signal, or its ε and k."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _about(study: Study) -> tuple[str, str, Callable[[Variant], str]]:
 
 
 def samplers(results: Results) -> Table | None:
-    """How the batch is chosen."""
+    """Return the table that compares acquisitions."""
     acquisitions = results.folder.study.acquisitions
     if len(acquisitions) < 2:
         return None
@@ -123,7 +123,7 @@ def _stopping(variant: Variant) -> str:
 
 
 def signal_ablation(results: Results) -> Table | None:
-    """Per signal and task: F1, NLL, cost, fire rate and switch round."""
+    """Return F1, NLL, cost, fire rate and switch round per signal and task."""
     rows = _compared(results)
     if not rows:
         return None
@@ -136,7 +136,7 @@ def signal_ablation(results: Results) -> Table | None:
 
 
 def signal_summary(results: Results) -> Table | None:
-    """Per signal, what it looks at, how often it fired and when."""
+    """Return, per signal, what it measures, how often it fired and when."""
 
     def lines(members: list[Run]) -> Iterator[Row]:
         for spec, rule in rules(results.specs).items():
@@ -153,14 +153,14 @@ def signal_summary(results: Results) -> Table | None:
 
 
 def _kind(signal: Signal) -> str:
-    """Whether it asks how good the answers are, or what the model is like."""
+    """Return whether a signal measures predictions or the model itself."""
     if not signal.looks_at:
         return NONE
     return "performance" if signal.needs_validation and not signal.needs_features else "model"
 
 
 def _compared(results: Results) -> list[Run]:
-    """The runs of Retrain, FineTune and the hybrids, where there are several signals with one setting each."""
+    """Return the runs of Retrain, FineTune and the hybrids, if there are several signals with one setting each."""
     watching = rules(results.specs)
     signals = {rule.signal.name for rule in watching.values()}
     if len(signals) < 2 or len(signals) < len(watching):
@@ -169,7 +169,7 @@ def _compared(results: Results) -> list[Run]:
 
 
 def signal_correlations(results: Results) -> Table | None:
-    """Spearman's ρ between the signals that Retrain's runs recorded."""
+    """Return Spearman's ρ between the signals that Retrain's runs recorded."""
     trunks = [history for _, spec, history in complete_runs(results.folder) if spec == RETRAIN]
     facts = [fact for history in trunks for fact in history]
     shared = [name for name in (trunks[0][-1].changes if trunks else ()) if all(name in fact.changes for fact in facts)]
@@ -189,19 +189,19 @@ def signal_correlations(results: Results) -> Table | None:
 
 
 def _grids(rows: Sequence[Run]) -> dict[str, pd.DataFrame]:
-    """The grids of all signals that have three settings or more, on the cells in which none of them is missing."""
+    """Return the grid of each signal with at least three settings, over the cells that have all of them."""
     found = {f"HybridAL {signal_title(name)}": grid for name, grid in grids(pd.DataFrame(rows), paired=True).items()}
     return {title: grid for title, grid in found.items() if len(grid) >= _MIN_SETTINGS}
 
 
 def _chosen(grid: pd.DataFrame, cost: Measure) -> Tuned[Pair] | None:
-    """What the rule chooses by a cost; None where something was not taken."""
+    """Return what the rule chooses by a cost; None if a value is missing."""
     taken = (grid[[*QUALITY, cost.column]] > 0).all(axis=None)
     return choose(grid, cost.column) if taken else None
 
 
 def tuning_grid(results: Results) -> Table | None:
-    """Mean validation F1, NLL and cost of each (ε, k); what the rule chooses is shaded."""
+    """Return mean validation F1, NLL and cost of each (ε, k); the rule's choice is shaded."""
     rows = results.rows
     found = [((*keys, title), grid) for keys, members in settings(rows) for title, grid in _grids(members).items()]
     if not found:
@@ -235,7 +235,7 @@ def _grid_lines(grid: pd.DataFrame, patiences: Sequence[int]) -> list[Row]:
 
 
 def tuning_choice(results: Results) -> Table | None:
-    """What the rule chooses by each cost, and for which weights λ it would have chosen the same."""
+    """Return the rule's choice by each cost, and the range of weights λ with the same choice."""
 
     def lines(members: list[Run]) -> Iterator[Row]:
         for title, grid in _grids(members).items():

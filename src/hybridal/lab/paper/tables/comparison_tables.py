@@ -43,7 +43,7 @@ _POOLED = ("backbone",)
 
 
 def noninferiority(results: Results) -> Table | None:
-    """One-sided 95% bounds of the mean paired difference in F1, at several margins δ."""
+    """Return one-sided 95% bounds of the mean paired difference in F1, at several margins δ."""
     rows = [row for row in results.rows if row["f1"] is not None]
     sections = [
         (
@@ -103,7 +103,7 @@ def _noise(retrain: Sequence[Run]) -> str:
 
 
 def rank_tests(results: Results) -> Table | None:
-    """Wilcoxon's signed-rank tests with Holm's correction, and effect sizes, for each measure."""
+    """Return Wilcoxon's signed-rank tests with Holm's correction, and effect sizes, for each measure."""
     rows, split = results.rows, results.split
     sections = [
         ((*keys, measure.title), _tests(members, measure))
@@ -131,7 +131,7 @@ def _tests(rows: Sequence[Run], measure: Measure) -> list[Row]:
 
 
 def wins(results: Results) -> Table | None:
-    """Per pair of methods, the (backbone, task) cells in which the row is significantly better than the column."""
+    """Count, per pair of methods, the (backbone, task) cells in which the row significantly beats the column."""
     rows, split = results.rows, results.split
     names = distinct_names(distinct(rows, "schedule"))
     sections = []

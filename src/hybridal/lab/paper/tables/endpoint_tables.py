@@ -26,7 +26,7 @@ _ALL, _LAST = 10, 5
 
 
 def savings(results: Results) -> Table | None:
-    """Pooled means, and the share of Retrain's cost that a method saves in the same cells."""
+    """Return pooled means, and the share of Retrain's cost that a method saves in the same cells."""
     rows = results.rows
     if not those(rows, schedule=RETRAIN):
         return None
@@ -78,7 +78,7 @@ def _saved(mine: Sequence[Run], reference: Sequence[Run], measure: grid.Measure)
 
 
 def temperature(results: Results) -> Table | None:
-    """The temperature that fits validation, and NLL and ECE before and after scaling by it."""
+    """Return the temperature fitted on validation, and NLL and ECE before and after scaling."""
 
     def lines(members: list[Run]) -> list[Row]:
         found: list[Row] = [
@@ -97,7 +97,7 @@ def temperature(results: Results) -> Table | None:
 
 
 def ece_by_round(results: Results) -> Table | None:
-    """Validation ECE by round and method, and over the last five rounds together."""
+    """Return validation ECE by round and method, and its mean over the last five rounds."""
     rounds = [row for row in plain_rows(results.rounds) if row["validation_ece"] is not None]
     names = distinct_names(distinct(rounds, "schedule"))
     columns = [Column("Round"), *(Column(name, MEAN) for name in names.values())]
@@ -119,7 +119,7 @@ def _ece_rows(rounds: Sequence[Run], specs: Sequence[str]) -> list[Row]:
 
 
 def shown_rounds(last: int) -> list[int]:
-    """All rounds of a short run; of a long one every fifth, and the last.
+    """Return the rounds to show: all of a short run, every fifth and the last of a long one.
 
     >>> shown_rounds(3), shown_rounds(24)
     ([1, 2, 3], [5, 10, 15, 20, 24])

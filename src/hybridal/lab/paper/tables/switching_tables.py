@@ -1,4 +1,4 @@
-"""When methods switched, whether the signal came back, and how far each switch is from the best one."""
+"""When methods switched, whether the signal rose again, and how far each switch is from the best one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _POOLED = ("backbone",)
 
 
 def switch_rounds(results: Results) -> Table | None:
-    """The mean switch round t* of each method, backbone and task, over the seeds that fired."""
+    """Return the mean switch round t* of each method, backbone and task, over the seeds that fired."""
     names, backbones = distinct_names(rules(results.specs)), distinct(results.rows, "backbone")
     if not names:
         return None
@@ -66,13 +66,13 @@ def _t_star(rows: Sequence[Run]) -> Entry:
 
 
 def _fired(rows: Sequence[Run]) -> list[float]:
-    """The t* of the runs of one cell; of several cells, as the paper has it, the mean of each in which some fired."""
+    """Return the t* of the runs of one cell; for several cells, as in the paper, the mean of each cell with a t*."""
     cells = [values(cell, "t_star") for cell in grouped(rows, itemgetter("backbone", "task")).values()]
     return cells[0] if len(cells) == 1 else [fmean(fired) for fired in cells if fired]
 
 
 def post_switch(results: Results) -> Table | None:
-    """After t*: how far the signal still moved, and how often by ε or more."""
+    """Return how far the signal changed after t*, and how often by ε or more."""
     watching = rules(results.specs)
     if not watching:
         return None
@@ -108,7 +108,7 @@ def post_switch(results: Results) -> Table | None:
 
 @dataclass(frozen=True)
 class Switching:
-    """The t* of the runs that `fired`; the largest change after it, and the share of those that were ε or more."""
+    """The t* of the runs that `fired`, the largest change after it, and the share of changes of ε or more."""
 
     fired: list[float]
     largest_after: float | None
@@ -116,7 +116,7 @@ class Switching:
 
 
 def switching(runs: Sequence[Sequence[float | None]], detector: Stabilisation) -> Switching:
-    """What a detector says about the changes of runs, round by round.
+    """Run a detector over the recorded changes of runs.
 
     t* is the same in the schedule's own run and in RETRAIN's. What comes after it is the schedule's doing only in its
     own runs.
@@ -138,7 +138,7 @@ def switching(runs: Sequence[Sequence[float | None]], detector: Stabilisation) -
 
 
 def regret(results: Results) -> Table | None:
-    """Regret of each method against the best switch round, where a cell has the tail of every switch round."""
+    """Return the regret of each method against the best switch round, for cells that have every switch round."""
     if not results.specs:
         return None
     found = {f"By {cost.title[:1].lower()}{cost.title[1:]}": regrets(results.runs, cost.column) for cost in COST}

@@ -34,7 +34,7 @@ BEFORE, AFTER = "Before the switch", "After the switch"
 
 
 def acquiring_runs(folder: StudyFolder) -> list[Run]:
-    """Runs that retrain and then fine-tune, or do one of both alone: a row each, with its `cell` and `history`, and
+    """Return runs that retrain and then fine-tune, or do only one of both: one row each with `cell`, `history` and
     `t_star`, the last round before the switch."""
     rows: list[Run] = []
     for cell, spec, history in complete_runs(folder):
@@ -46,7 +46,7 @@ def acquiring_runs(folder: StudyFolder) -> list[Run]:
 
 
 def batch_overlap(results: Results) -> Table | None:
-    """Jaccard overlap of the acquired batches with those of the paired Retrain run."""
+    """Return the Jaccard overlap of the acquired batches with those of the paired Retrain run."""
 
     def lines(members: list[Run]) -> Iterator[Row]:
         retrain = {cell_of(row): row["history"] for row in those(members, schedule=RETRAIN)}
@@ -66,7 +66,7 @@ def batch_overlap(results: Results) -> Table | None:
 
 
 def batch_scores(results: Results) -> Table | None:
-    """The mean score of acquired batches: their mean entropy, where entropy acquires."""
+    """Return the mean acquisition score of the batches (their mean entropy if the acquisition is entropy)."""
 
     def lines(members: list[Run]) -> Iterator[Row]:
         for _, name, mine in sorted(by_method(members), key=lambda method: method[0] != RETRAIN):
@@ -90,29 +90,29 @@ def _spread(numbers: Sequence[float]) -> Entry:
 
 
 def _moved(runs: Sequence[Sequence[float | None]], t_stars: Sequence[int | None]) -> float | None:
-    """Within each run, so that it does not matter which tasks' runs switched."""
+    """Return the change within each run, so that it does not matter which tasks' runs switched."""
     parts = [before_after([values], [t_star]) for values, t_star in zip(runs, t_stars, strict=True)]
     changes = [fmean(after) - fmean(before) for before, after in parts if before and after]
     return fmean(changes) if changes else None
 
 
 def batch_overlaps(first: Sequence[Round], second: Sequence[Round]) -> list[float | None]:
-    """Round by round, the Jaccard overlap of what two runs acquired: how much of both together lies in both."""
+    """Return, by round, the Jaccard overlap of what two runs acquired: the size of the intersection over the union."""
     pairs = [(set(one.acquired), set(other.acquired)) for one, other in zip(first, second, strict=True)]
     return [len(one & other) / len(one | other) if one | other else None for one, other in pairs]
 
 
 def mean_scores(history: Sequence[Round]) -> list[float | None]:
-    """Round by round, the mean score of the acquired batch: its mean entropy, where entropy was what acquired it."""
+    """Return, by round, the mean acquisition score of the batch (its mean entropy if the acquisition is entropy)."""
     return [float(np.mean(fact.scores)) if fact.scores else None for fact in history]
 
 
 def before_after(
     runs: Iterable[Sequence[Value | None]], t_stars: Iterable[int | None]
 ) -> tuple[list[Value], list[Value]]:
-    """Values by round, pooled over runs: those up to each run's t* and those after it; None values are left out.
+    """Pool values over runs into those up to each run's t* and those after it; None values are left out.
 
-    The batch of round t* was still chosen by a retrained model. In a run that never fired, all comes before.
+    The batch of round t* was still chosen by a retrained model. In a run that never fired, all values are before.
 
     >>> before_after([[1.0, 1.0, 0.25, None], [1.0, 0.5, 0.25, None]], [2, 1])
     ([1.0, 1.0, 1.0], [0.25, 0.5, 0.25])
@@ -126,7 +126,7 @@ def before_after(
 
 
 def class_shares(ids: Sequence[str], labels: Mapping[str, str], classes: Sequence[str]) -> list[float] | None:
-    """The share of each class among these ids; None where there are none.
+    """Return the share of each class among these ids; None without ids.
 
     >>> class_shares(["a", "b", "c", "d"], {"a": "x", "b": "x", "c": "x", "d": "y"}, ["x", "y"])
     [0.75, 0.25]
@@ -136,7 +136,7 @@ def class_shares(ids: Sequence[str], labels: Mapping[str, str], classes: Sequenc
 
 
 def batch_classes(results: Results) -> Table | None:
-    """Classes of acquired batches, next to those of the pool."""
+    """Return the class shares of acquired batches and of the pool."""
     rows = [row for row in acquiring_runs(results.folder) if is_there(results.folder, row["cell"])]
     names = task_names(distinct(rows, "task"))
     labels, pools = _labels_and_pools(results.folder, rows)
@@ -163,7 +163,7 @@ def batch_classes(results: Results) -> Table | None:
 def _labels_and_pools(
     folder: StudyFolder, rows: Sequence[Run]
 ) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, int]]]:
-    """By task the labels of all that was acquired, and by its key the classes of the pool; texts are not kept."""
+    """Return the acquired labels by task, and the pool's classes by task key; the texts are not kept in memory."""
     labels: dict[str, dict[str, str]] = {}
     pools: dict[str, dict[str, int]] = {}
     for key, own in grouped(rows, lambda row: task_key(row["cell"].settings)).items():
