@@ -10,7 +10,7 @@ import pytest
 from hybridal.cli.compare_command import SHOWN, summary
 from hybridal.core.rounds import Round
 from hybridal.lab.study.comparison import Comparison
-from hybridal.reports.round_history import plain_sequence
+from hybridal.reports.history_summary import plain_sequence
 
 from .conftest import BEST, SMALL, copied, hybridal
 from .made_up import history_of

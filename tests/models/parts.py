@@ -26,8 +26,8 @@ from transformers import (
 
 from hybridal.backbones import Backbone
 from hybridal.models.classifier import Classifier
+from hybridal.models.classifier_input import Source
 from hybridal.models.device import choose_device
-from hybridal.models.text_source import Source
 from hybridal.models.token_arrays import Tokens
 from hybridal.models.training.examples import Examples
 from hybridal.tasks import Split, Task

@@ -11,6 +11,7 @@ from hybridal.core.rounds import Metrics, Round
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.reports.display_names import style_of
 from hybridal.reports.figure_style import SURFACE, to_svg
+from hybridal.reports.history_summary import Histories
 from hybridal.reports.round_figures import (
     calibration_curves,
     learning_curve,
@@ -19,7 +20,6 @@ from hybridal.reports.round_figures import (
     step_curve,
     strategy_strip,
 )
-from hybridal.reports.round_history import Histories
 
 from .drawn import bars, xs, ys
 from .made_up import SPECS, bare, histories_of, history_of

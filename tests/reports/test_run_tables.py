@@ -1,8 +1,8 @@
 from dataclasses import replace
 
 from hybridal.core.rounds import Metrics
+from hybridal.reports.history_summary import detectors_of
 from hybridal.reports.report_table import Entry
-from hybridal.reports.round_history import detectors_of
 from hybridal.reports.run_report import comparison_table, round_table
 from hybridal.schedules import make_schedule
 

@@ -90,8 +90,8 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
     from rich.table import Table
 
     from hybridal.cli.screen import wide_console
+    from hybridal.reports.history_summary import plain_sequence
     from hybridal.reports.number_formats import counted
-    from hybridal.reports.round_history import plain_sequence
     from hybridal.reports.run_report import write_comparison
     from hybridal.reports.story import guessing
     from hybridal.system.files import strict_json
@@ -129,7 +129,7 @@ def summary(spec: str, history: Sequence[Round]) -> dict[str, Any]:
     """Return the final metrics of a schedule, on the test texts if there are any, and its cost."""
     from hybridal.lab.study.study_results import run_row
     from hybridal.measures.certainty import shown
-    from hybridal.reports.round_history import final
+    from hybridal.reports.history_summary import final
 
     row, measured = run_row(spec, history), final(history)
     figures = shown(measured[1]) if measured else {}

@@ -89,7 +89,7 @@ def _runs(folder: Path, exact: bool) -> list[dict[str, str]]:
 def _row(folder: Path, exact: bool) -> dict[str, str]:
     from hybridal.lab.study.trie import histories
     from hybridal.measures.certainty import known_f1
-    from hybridal.reports.round_history import plain_sequence
+    from hybridal.reports.history_summary import plain_sequence
     from hybridal.runs.record import RunFolder
     from hybridal.schedules import make_schedule
 

@@ -10,8 +10,8 @@ import typer
 
 from hybridal.core.rounds import Metrics, Round
 from hybridal.measures.certainty import accuracy_in_words, f1_in_words, known, shown
+from hybridal.reports.history_summary import plain_sequence
 from hybridal.reports.number_formats import counted, joined, rounds_between
-from hybridal.reports.round_history import plain_sequence
 from hybridal.reports.story import guessing, outlook
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import Schedule, make_schedule

@@ -15,6 +15,7 @@ from hybridal.backbones import Backbone
 from hybridal.backbones.backbone import LOADING
 from hybridal.core.outputs import Ints
 from hybridal.models.acceleration import Graphs, graphs_of
+from hybridal.models.classifier_input import Source
 from hybridal.models.device import Device
 from hybridal.models.encoders.batches import PackedBatch, PaddedBatch
 from hybridal.models.encoders.classifier_output import ClassifierOutput
@@ -28,7 +29,6 @@ from hybridal.models.export.native_export import is_native_exportable
 from hybridal.models.export.portable_export import pooled_classifier, save_portable
 from hybridal.models.loading import can_draw, draw_head, load_module
 from hybridal.models.process_settings import keep_freed_memory, quiet_transformers
-from hybridal.models.text_source import Source
 from hybridal.models.token_arrays import Tokenizer, Tokens
 from hybridal.models.training.probe import Probe
 from hybridal.system.cache import cache_dir

@@ -7,7 +7,7 @@ import torch
 
 from hybridal.errors import UserError, reason
 from hybridal.models.classifier import Classifier
-from hybridal.models.text_source import Source
+from hybridal.models.classifier_input import Source
 from hybridal.models.token_arrays import Tokens
 
 

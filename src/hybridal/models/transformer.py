@@ -15,10 +15,10 @@ from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules
 from hybridal.models.classifier_cache import classifier_for
+from hybridal.models.classifier_input import Source
 from hybridal.models.device import Device
 from hybridal.models.encoder_check import check_forward, check_vocabulary
 from hybridal.models.model_protocol import Fit
-from hybridal.models.text_source import Source
 from hybridal.models.token_arrays import Progress, Tokens, no_progress, tokenise
 from hybridal.models.training import fit as round_training
 from hybridal.models.training import forward_passes

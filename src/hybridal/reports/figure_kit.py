@@ -17,8 +17,8 @@ from hybridal.core.rounds import Round
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.reports.display_names import distinct_markers, distinct_names, method_names, style_of
 from hybridal.reports.figure_style import COLUMN, INK, MUTED, SURFACE, new_figure, styled
+from hybridal.reports.history_summary import Histories
 from hybridal.reports.number_formats import plain
-from hybridal.reports.round_history import Histories
 
 DASHED, DOTTED, DASHDOT = (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5))
 # A legend's entry: how its line looks, and its label.

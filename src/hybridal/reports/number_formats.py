@@ -75,7 +75,7 @@ def joined(items: Sequence[str]) -> str:
 
 
 def rounds_between(first: int, last: int) -> str:
-    """A stretch of rounds: round 3, rounds 1–5."""
+    """A streak of rounds: round 3, rounds 1–5."""
     return f"round {first}" if first == last else f"rounds {first}–{last}"
 
 

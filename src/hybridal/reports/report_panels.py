@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from hybridal.measures.certainty import known
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.reports.display_names import distinct_names, schedule_name
-from hybridal.reports.number_formats import change, count, counted, duration, rounds_between, score, threshold
-from hybridal.reports.report_page import Panel
-from hybridal.reports.round_history import (
+from hybridal.reports.history_summary import (
     Histories,
     changes,
     own_detectors,
-    stretches,
+    streaks,
     total_cost,
     total_seconds,
     usual_detector,
 )
+from hybridal.reports.number_formats import change, count, counted, duration, rounds_between, score, threshold
+from hybridal.reports.report_page import Panel
 from hybridal.reports.story import settles
 from hybridal.schedules import Schedule
 from hybridal.signals import signal_title
@@ -137,7 +137,7 @@ def _strategy_alt(histories: Histories) -> str:
     """Which schedule used which update in which rounds."""
 
     def used(spec: str) -> str:
-        parts = stretches(histories[spec])
+        parts = streaks(histories[spec])
         return ", ".join(f"{schedule_name(p.update)} in {rounds_between(p.first, p.last)}" for p in parts)
 
     return f"Update of each round. {_each(histories, used, ': ')}."

@@ -17,8 +17,8 @@ from hybridal.measures.stabilisation import Stabilisation
 from hybridal.reports import figure_kit as kit
 from hybridal.reports.display_names import distinct_markers, letter, schedule_name, style_of
 from hybridal.reports.figure_style import INK, INKS, MUTED, SURFACE, whole_rounds
+from hybridal.reports.history_summary import Histories, changes, phase_names, total_seconds
 from hybridal.reports.number_formats import change, plain, threshold
-from hybridal.reports.round_history import Histories, changes, phase_names, total_seconds
 
 _TINT = 0.3
 

@@ -12,11 +12,7 @@ from hybridal.measures.advice import ALL_LABELLED
 from hybridal.measures.certainty import TOO_FEW, known, known_f1, shown, wilson
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.reports.display_names import distinct_names, schedule_name, style_of
-from hybridal.reports.number_formats import NONE, change, count, counted, duration, fixed, joined, score
-from hybridal.reports.report_page import Page, Part, about_tables, render, task_name
-from hybridal.reports.report_panels import panels
-from hybridal.reports.report_table import MISSING, ONE, Column, Entry, Row, Section, Table, one, ranked
-from hybridal.reports.round_history import (
+from hybridal.reports.history_summary import (
     Histories,
     changes,
     detectors_of,
@@ -27,6 +23,10 @@ from hybridal.reports.round_history import (
     signal_names,
     total_cost,
 )
+from hybridal.reports.number_formats import NONE, change, count, counted, duration, fixed, joined, score
+from hybridal.reports.report_page import Page, Part, about_tables, render, task_name
+from hybridal.reports.report_panels import panels
+from hybridal.reports.report_table import MISSING, ONE, Column, Entry, Row, Section, Table, one, ranked
 from hybridal.reports.story import cost_story, guessing, outlook, story
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.files import write_whole

@@ -12,8 +12,8 @@ from hybridal.errors import UserError
 from hybridal.measures.certainty import accuracy_in_words, f1_in_words
 from hybridal.measures.guessing import guessing_in_words
 from hybridal.measures.stabilisation import Stabilisation
+from hybridal.reports.history_summary import Streak, final, streaks, total_cost, total_seconds
 from hybridal.reports.number_formats import big, counted, duration, joined, rounds_between, score, threshold, times
-from hybridal.reports.round_history import Stretch, final, stretches, total_cost, total_seconds
 from hybridal.schedules import Schedule
 from hybridal.signals import SIGNALS, Signal
 
@@ -139,7 +139,7 @@ def _strategy(history: Sequence[Round], schedule: Schedule, probes: int) -> list
 def _updates(history: Sequence[Round], schedule: Schedule, whole: Sequence[Round]) -> list[str]:
     if any(fact.reason for fact in history):
         return _reasons(history)
-    parts = stretches(history)
+    parts = streaks(history)
     rule = schedule.rule
     if rule is None and len(parts) > 4:
         return [_mixed(history)]
@@ -179,11 +179,11 @@ def _mixed(history: Sequence[Round]) -> str:
     counts = Counter(fact.update for fact in history)
     parts = [f"'{update}' in {counted(rounds, 'round')}" for update, rounds in counts.most_common()]
     return (
-        f"The updates changed {len(stretches(history)) - 1} times: {joined(parts)}; the figure below has each round's."
+        f"The updates changed {len(streaks(history)) - 1} times: {joined(parts)}; the figure below has each round's."
     )
 
 
-def _where(part: Stretch, history: Sequence[Round]) -> str:
+def _where(part: Streak, history: Sequence[Round]) -> str:
     if 1 < part.rounds == len(history):
         return "in every round"
     return f"in {rounds_between(part.first, part.last)}"

@@ -13,7 +13,7 @@ from hybridal.errors import UserError
 from hybridal.lab.paper.tables import TABLES
 from hybridal.lab.study.study_results import Results
 from hybridal.reports.report_table import Table
-from hybridal.reports.table_files import to_csv, to_document, to_latex, to_markdown, write_tables
+from hybridal.reports.table_formats import to_csv, to_document, to_latex, to_markdown, write_tables
 
 from ...reports.latex_reader import check, read
 from ..reports.example import example, made_up

@@ -17,7 +17,7 @@ from hybridal.lab.paper.published import (
     units_of_noise,
 )
 from hybridal.lab.study.study_results import Results
-from hybridal.reports.table_files import to_csv, to_latex
+from hybridal.reports.table_formats import to_csv, to_latex
 
 from ...reports.latex_reader import read
 from ..reports.example import example

@@ -16,7 +16,7 @@ from hybridal.reports.number_formats import count, counted, score
 from hybridal.reports.report_page import Page, Panel, Part, about_tables, render
 from hybridal.reports.report_table import Table
 from hybridal.reports.story import guessing
-from hybridal.reports.table_files import write_tables
+from hybridal.reports.table_formats import write_tables
 from hybridal.system.files import write_whole
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hybridal.lab.study.study import CellPlan
 from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.lab.study.trie import histories
 from hybridal.reports.display_names import schedule_of
-from hybridal.reports.round_history import COUNTED, total_cost
+from hybridal.reports.history_summary import COUNTED, total_cost
 from hybridal.schedules import Rule
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from hybridal.core.outputs import Ints
+from hybridal.models.classifier_input import Source
 from hybridal.models.encoders.packed_attention import attend
-from hybridal.models.text_source import Source
 
 
 class Batch(Protocol):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybridal.core.outputs import Ints
-from hybridal.models.text_source import Source
+from hybridal.models.classifier_input import Source
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from torch import nn
 
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.models.classifier import Classifier
+from hybridal.models.classifier_input import Source
 from hybridal.models.generators import seeded
 from hybridal.models.process_settings import return_freed_memory
-from hybridal.models.text_source import Source
 from hybridal.models.token_arrays import Progress, Tokens, length_sorted, no_progress
 
 # Tokens of a batch. Large batches keep a GPU busy; on a processor they cost cache misses, and small ones overhead.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hybridal.core.outputs import Floats, Ints
 from hybridal.models.classifier import Classifier
-from hybridal.models.text_source import Source
+from hybridal.models.classifier_input import Source
 from hybridal.models.training import forward_passes
 from hybridal.updates import Weights
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
 
-from hybridal.lab.paper.figures.decision_figures import control_charts, representatives, stretch_lengths, stretches
+from hybridal.lab.paper.figures.decision_figures import control_charts, representatives, streak_lengths, streaks
 from hybridal.lab.study.study_results import rules
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.reports.display_names import style_of
@@ -108,7 +108,7 @@ RUNS = st.lists(
 
 
 def groups_below(runs: Sequence[Sequence[float | None]], epsilon: float) -> list[int]:
-    """The lengths of all stretches below ε, by a plain reading of the definition."""
+    """The lengths of all streaks below ε, by a plain reading of the definition."""
     return [
         len(list(group))
         for changes in runs
@@ -118,17 +118,17 @@ def groups_below(runs: Sequence[Sequence[float | None]], epsilon: float) -> list
 
 
 @given(RUNS, st.integers(1, 4))
-def test_stretches_are_the_groups_below(runs: list[list[float | None]], k: int) -> None:
+def test_streaks_are_the_groups_below(runs: list[list[float | None]], k: int) -> None:
     detector = Stabilisation(0.005, k)
-    found, known = stretch_lengths(runs, detector), groups_below(runs, 0.005)
+    found, known = streak_lengths(runs, detector), groups_below(runs, 0.005)
     assert found.total == Counter(known)
     shorter = sum(length < k for length in known)
     assert found.filtered_share(k) == (shorter / len(known) if known else None)
     assert sum(detector.t_star(changes) is not None for changes in runs) <= len(known) - shorter
 
 
-def test_bars_count_all_stretches_of_the_schedules_own_runs(main: Made) -> None:
-    figure = figure_of(stretches(main.fair))
+def test_bars_count_all_streaks_of_the_schedules_own_runs(main: Made) -> None:
+    figure = figure_of(streaks(main.fair))
     assert figure is not None
     for axes, rule in zip(figure.axes, RULES, strict=True):
         own = [main.folder.histories(cell)[rule.spec] for cell in main.folder.cells]
@@ -145,19 +145,19 @@ def test_bars_count_all_stretches_of_the_schedules_own_runs(main: Made) -> None:
         runs = main.results.runs
         assert fired == runs.loc[runs["schedule"] == rule.spec, "t_star"].notna().sum()
         assert f"{shorter_share:.0%} filtered" in axes.get_title(loc="left")
-        alt = words_of(stretches(main.fair)).alt
-        assert f"{len(lengths)} stretches, {shorter_share:.0%} shorter than k" in alt
+        alt = words_of(streaks(main.fair)).alt
+        assert f"{len(lengths)} streaks, {shorter_share:.0%} shorter than k" in alt
 
 
 def test_a_signal_that_is_never_below_has_no_panel(signals: Made) -> None:
-    figure = figure_of(stretches(signals.fair))
+    figure = figure_of(streaks(signals.fair))
     assert figure is not None
     assert not [title for title in titles(figure) if title.startswith("‖Δθ‖")]
-    assert "never below ε" in words_of(stretches(signals.fair)).alt
+    assert "never below ε" in words_of(streaks(signals.fair)).alt
 
 
 def test_axes_are_named_once(signals: Made) -> None:
-    figure = figure_of(stretches(signals.fair))
+    figure = figure_of(streaks(signals.fair))
     assert figure is not None
     named = [bool(axes.get_xlabel()) for axes in figure.axes]
     assert named[-1]

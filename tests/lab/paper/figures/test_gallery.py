@@ -18,7 +18,7 @@ from .conftest import Made, Maker, without_metrics
 from .reading import texts
 
 MAIN = ["radar", "f1-violins", "f1-by-round", "pareto-steps", "pareto-seconds", "pareto-f1", "nll-by-round",
-        "switch-tradeoff", "control-alpha", "control-accuracy", "stretches", "signal-correlation",
+        "switch-tradeoff", "control-alpha", "control-accuracy", "streaks", "signal-correlation",
         "signal-profiles"]  # fmt: skip
 HOSTILE = ("$x^2$ & <b>'\"", "a\nb\x07c\x1b[31m", "long " * 20 + ".csv", "long " * 20 + "2.csv", "_{")
 
@@ -65,11 +65,11 @@ def test_alt_texts_are_sentences(figures: dict[str, Drawn]) -> None:
 def test_studies_without_measures_have_no_figures_of_them(make: Maker) -> None:
     study = preset("main").shrunk(seeds=(1,), backbones=("bert",), tasks=("imdb", "yahoo", "sst2"), rounds=5)
     made = make(study, without_metrics)
-    names = ["control-alpha", "control-accuracy", "stretches", "signal-correlation"]
+    names = ["control-alpha", "control-accuracy", "streaks", "signal-correlation"]
     assert list(all_figures(made.folder)) == names
     bare = make(study.shrunk(schedules=("retrain", "finetune")), lambda fact: replace(fact, changes={}))
     found = all_figures(bare.folder)
-    assert [name for name in found if name.startswith(("control", "stretch", "signal", "switch"))] == []
+    assert [name for name in found if name.startswith(("control", "streak", "signal", "switch"))] == []
 
 
 def test_validation_serves_where_there_is_no_test(make: Maker) -> None:
@@ -150,18 +150,18 @@ def test_svg_has_the_alt_text(figures: dict[str, Drawn], tmp_path: Path) -> None
 def test_a_failed_write_leaves_no_file(
     figures: dict[str, Drawn], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = figures["stretches"]
-    save({"stretches": drawn}, tmp_path, ("svg",))
-    before = (tmp_path / "stretches.svg").read_bytes()
+    drawn = figures["streaks"]
+    save({"streaks": drawn}, tmp_path, ("svg",))
+    before = (tmp_path / "streaks.svg").read_bytes()
 
     def fail(_: int) -> None:
         raise OSError("disk full")
 
     monkeypatch.setattr("hybridal.system.files.sync", fail)
     with pytest.raises(OSError, match="disk full"):
-        save({"stretches": replace(drawn, alt="another")}, tmp_path, ("svg",))
-    assert [path.name for path in tmp_path.iterdir()] == ["stretches.svg"]
-    assert (tmp_path / "stretches.svg").read_bytes() == before
+        save({"streaks": replace(drawn, alt="another")}, tmp_path, ("svg",))
+    assert [path.name for path in tmp_path.iterdir()] == ["streaks.svg"]
+    assert (tmp_path / "streaks.svg").read_bytes() == before
 
 
 def test_hostile_names_stay_names(hostile: dict[str, Drawn], tmp_path: Path) -> None:

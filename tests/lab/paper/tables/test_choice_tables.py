@@ -11,7 +11,7 @@ from hybridal.lab.paper.tables import TABLES
 from hybridal.lab.paper.tables.choice_tables import samplers, tuning_choice, tuning_grid
 from hybridal.lab.study.study_results import Results
 from hybridal.reports.report_table import Table
-from hybridal.reports.table_files import to_latex
+from hybridal.reports.table_formats import to_latex
 
 from ....reports.latex_reader import read
 from ...reports.example import example

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from hybridal.reports.report_table import Table
-from hybridal.reports.table_files import to_latex
+from hybridal.reports.table_formats import to_latex
 
 from ....reports.latex_reader import read
 

@@ -11,7 +11,7 @@ from hybridal.lab.paper.tables.switching_tables import post_switch, regret, swit
 from hybridal.lab.study.study_results import Results
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.reports.report_table import Table
-from hybridal.reports.table_files import to_latex
+from hybridal.reports.table_formats import to_latex
 
 from ....reports.latex_reader import read
 from ...reports.example import example

@@ -62,7 +62,7 @@ def _figures(found: Results) -> Iterator[tuple[str, Drawn | None]]:
 def _of_comparable(found: Comparable) -> Iterator[tuple[str, Drawn | None]]:
     from hybridal.lab.paper.figures.choice_figures import cross_sections, tuned_signals
     from hybridal.lab.paper.figures.curve_figures import signal_f1, trajectories
-    from hybridal.lab.paper.figures.decision_figures import control_charts, stretches
+    from hybridal.lab.paper.figures.decision_figures import control_charts, streaks
     from hybridal.lab.paper.figures.overview_figures import pareto_plane, radar, violins
     from hybridal.lab.paper.figures.signal_figures import correlation_matrix, parallel_signals
     from hybridal.lab.paper.figures.switching_figures import regret_by_signal, switch_tradeoff
@@ -81,7 +81,7 @@ def _of_comparable(found: Comparable) -> Iterator[tuple[str, Drawn | None]]:
         _slugs(rule.signal.name for rule in watching.values()), watching.items(), strict=True
     ):
         yield f"control-{name}", control_charts(found, spec, rule)
-    yield "stretches", stretches(found)
+    yield "streaks", streaks(found)
     yield "signal-correlation", correlation_matrix(found)
     yield "signal-profiles", parallel_signals(found)
     yield "signal-f1", signal_f1(found)

@@ -75,7 +75,7 @@ def control_charts(found: Comparable, spec: str, rule: Rule) -> Drawn:
     ]
     reading = (
         f"Fine-tuning begins after {detector.patience} changes in a row below ε (filled); shown are the earliest and "
-        "the latest switch, the run with most stretches that were too short, and the first that never switched."
+        "the latest switch, the run with most streaks that were too short, and the first that never switched."
     )
     return Drawn(figure, f"How {signal} decides", reading, "; ".join(sentences) + ".")
 
@@ -144,10 +144,10 @@ class Lengths:
         return sum(n for length, n in total.items() if length < patience) / total.total() if total else None
 
 
-def stretch_lengths(runs: Sequence[Changes], detector: Stabilisation) -> Lengths:
+def streak_lengths(runs: Sequence[Changes], detector: Stabilisation) -> Lengths:
     """Count the streaks of all runs; the one that fired counts as before the switch.
 
-    >>> stretch_lengths([[None, 0.1, 0.9, 0.1, 0.1, 0.1, 0.9, 0.1]], Stabilisation(0.5, 2))
+    >>> streak_lengths([[None, 0.1, 0.9, 0.1, 0.1, 0.1, 0.9, 0.1]], Stabilisation(0.5, 2))
     Lengths(before=Counter({1: 1, 3: 1}), after=Counter({1: 1}))
     """
     before, after = Counter[int](), Counter[int]()
@@ -160,12 +160,12 @@ def stretch_lengths(runs: Sequence[Changes], detector: Stabilisation) -> Lengths
     return Lengths(before, after)
 
 
-def stretches(comparison: Comparable) -> Drawn | None:
+def streaks(comparison: Comparable) -> Drawn | None:
     """Draw, in one panel per hybrid schedule, its streaks by length; those shorter than k are marked."""
     found = {}
     for spec, rule in rules(comparison.methods(fixed=False)).items():
         changes = list(comparison.changes(spec, rule.signal.name).values())
-        found[spec] = (rule.detector, stretch_lengths(changes, rule.detector))
+        found[spec] = (rule.detector, streak_lengths(changes, rule.detector))
     shown = {spec: one for spec, one in found.items() if one[1].total}
     if not shown:
         return None
@@ -174,7 +174,7 @@ def stretches(comparison: Comparable) -> Drawn | None:
         for axes, (spec, (detector, lengths)) in zip(panels, shown.items(), strict=True):
             _draw_lengths(axes, lengths, detector.patience, style_of(spec).light)
             axes.set_title(f"{titles[spec]}: {lengths.filtered_share(detector.patience):.0%} filtered")
-        kit.label_outside(panels, "rounds in a row below ε", "stretches")
+        kit.label_outside(panels, "rounds in a row below ε", "streaks")
         keys = [
             Patch(color=MUTED, label="filtered"),
             Patch(color=INK, label="fired (in colour)"),
@@ -184,10 +184,10 @@ def stretches(comparison: Comparable) -> Drawn | None:
     for spec, (detector, lengths) in found.items():
         share = lengths.filtered_share(detector.patience)
         name = f"{names[spec]} (ε = {threshold(detector.epsilon)}, k = {detector.patience})"
-        many = counted(lengths.total.total(), "stretch", "stretches")
+        many = counted(lengths.total.total(), "streak", "streaks")
         sentences.append(f"{name}: " + ("never below ε" if share is None else f"{many}, {share:.0%} shorter than k"))
     reading = (
-        "Stretches shorter than k (grey) never cause a switch; the first that is long enough does, and those after the "
+        "Streaks shorter than k (grey) never cause a switch; the first that is long enough does, and those after the "
         "switch (pale) can no longer."
     )
     return Drawn(figure, "What patience filters out", reading, "; ".join(sentences) + ".")

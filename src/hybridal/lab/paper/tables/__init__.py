@@ -15,7 +15,7 @@ from hybridal.lab.paper.tables.choice_tables import (
     varied,
 )
 from hybridal.lab.paper.tables.comparison_tables import noninferiority, rank_tests, wins
-from hybridal.lab.paper.tables.endpoint_tables import ece_by_round, savings, temperature
+from hybridal.lab.paper.tables.savings_and_calibration_tables import ece_by_round, savings, temperature
 from hybridal.lab.paper.tables.switching_tables import post_switch, regret, switch_rounds
 from hybridal.lab.paper.tables.text_tables import batch_classes, batch_overlap, batch_scores
 from hybridal.lab.reports.dataset_tables import dataset_sizes, datasets

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridal.reports.report_table import MEAN, Column, Entry, Section, Table
-from hybridal.reports.table_files import escaped, to_csv, to_latex, to_markdown
+from hybridal.reports.table_formats import escaped, to_csv, to_latex, to_markdown
 
 from .latex_reader import check, read, shown
 

@@ -18,7 +18,7 @@ COUNTED = ("steps", "examples", "tokens", "epochs")
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Streak:
     """Rounds in a row, both ends included, with the same update."""
 
     first: int
@@ -30,15 +30,15 @@ class Stretch:
         return self.last - self.first + 1
 
 
-def stretches(history: Sequence[Round]) -> list[Stretch]:
+def streaks(history: Sequence[Round]) -> list[Streak]:
     """Split the rounds into streaks of one update."""
     groups = [list(group) for _, group in groupby(history, key=lambda fact: fact.update)]
-    return [Stretch(group[0].round, group[-1].round, group[0].update) for group in groups]
+    return [Streak(group[0].round, group[-1].round, group[0].update) for group in groups]
 
 
 def short_sequence(history: Sequence[Round]) -> str:
     """The update sequence in run-length form: `RRRRRFFF` is R×5 F×3."""
-    return " ".join(f"{letter(part.update)}×{part.rounds}" for part in stretches(history))
+    return " ".join(f"{letter(part.update)}×{part.rounds}" for part in streaks(history))
 
 
 def plain_sequence(history: Sequence[Round]) -> str:

@@ -3,19 +3,19 @@ from dataclasses import replace
 import pytest
 
 from hybridal.measures.stabilisation import Stabilisation
-from hybridal.reports import round_history as told
-from hybridal.reports.round_history import detectors_of, own_detectors
+from hybridal.reports import history_summary as told
+from hybridal.reports.history_summary import detectors_of, own_detectors
 from hybridal.schedules import make_schedule
 
 from .made_up import SPECS, bare, histories_of, history_of
 
 
-def test_stretches_cover_all_rounds_and_match_the_update_sequence() -> None:
+def test_streaks_cover_all_rounds_and_match_the_update_sequence() -> None:
     history = history_of("fixed:4")
-    parts = told.stretches(history)
+    parts = told.streaks(history)
     assert [(part.first, part.last, part.update) for part in parts] == [(1, 3, "retrain"), (4, 10, "finetune")]
     assert told.short_sequence(history) == "R×3 F×7"
-    assert told.stretches(()) == []
+    assert told.streaks(()) == []
 
 
 def test_update_sequence_with_long_letters_is_shown_as_counts() -> None:
