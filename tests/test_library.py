@@ -1,4 +1,4 @@
-"""What people with a DataFrame and a notebook write, as it stands."""
+"""Code as users with a DataFrame and a notebook write it."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_what_plays_another_role_is_refused_before_it_is_asked() -> None:
 )
 @pytest.mark.parametrize("registry", [SIGNALS, ACQUISITIONS, SCHEDULES, UPDATES, TRACKERS])
 def test_a_path_out_of_anothers_folder_calls_nothing(path: str, registry: Registry[Any], tmp_path: Path) -> None:
-    """What was recorded in a run or a project names its components: nothing else may be called for it."""
+    """Runs and projects record components by name, so a name must not load another component."""
     mark = tmp_path / "called"
     with pytest.raises(UserError, match=r"is not a valid \w+|is a \w+, not the class|cannot be imported"):
         registry.make(f"{path}:{mark}")
@@ -147,7 +147,7 @@ def test_what_another_package_promised_and_has_not_is_named(name: str, value: st
 
 @pytest.mark.usefixtures("foreign")
 def test_a_name_that_is_taken_is_not_silently_ours(caplog: pytest.LogCaptureFixture) -> None:
-    """Refused, a package that takes the name of a default would block every run."""
+    """An error would block every run if a package takes the name of a default."""
     for _ in range(2):
         assert SIGNALS.find("loss") is Loss
     message = "The signal 'loss' of hybridal is used; foreign_signals:Heat must be renamed."

@@ -31,7 +31,7 @@ class Ear(Observer):
 
 
 class Person:
-    """Does one thing each time that the annotator waits, and is missed when it waits for longer."""
+    """Does one thing at each pause of the annotator; one pause too many fails."""
 
     def __init__(self, folder: Path, *acts: Callable[[Person], object]) -> None:
         self.own, self.to_label = folder / "labels.csv", folder / "to_label.csv"
@@ -206,7 +206,7 @@ def test_a_file_that_is_saved_while_it_is_read_is_read_again(tmp_path: Path, mon
 
 
 def test_a_file_to_label_in_that_cannot_be_read_is_not_written_over(tmp_path: Path) -> None:
-    """Half saved, or damaged, it may still hold a day's work."""
+    """A damaged or partly saved file may still contain a day's work."""
     half = "id,text,label\r\n1,café,food\r\n".encode("utf-16")[:-1]
 
     def untouched(person: Person) -> bool:

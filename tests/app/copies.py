@@ -1,4 +1,4 @@
-"""Projects that are made once and then copied: a test of something else need not wait for their making."""
+"""Projects that are made once and then copied, which is faster than making them for each test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hybridal.app.project import Project
 
 
 def copied(make: Callable[..., Project], folder: Path, **options: Any) -> Project:
-    """What `make` makes with these options, in this folder."""
+    """Return the project of `make` with these options, in this folder."""
     key = (make, repr(options))
     if key not in _made:
         place = Path(_FOLDER.name) / str(next(_numbers))

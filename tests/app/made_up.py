@@ -45,7 +45,7 @@ def make(
 def create(
     folder: Path, texts: int = 20, classes: Iterable[str] = CLASSES, *, db: str | None = None, **settings: Any
 ) -> Project:
-    """Such a project, where its making matters."""
+    """Create such a project without a copy."""
     rows = [(f"t{i}", f"text {i}", None) for i in range(texts)]
     return Project.create(Source("made up", rows, tuple(classes)), folder, db=db, **settings)
 
@@ -80,7 +80,7 @@ def consensus(project: Project) -> dict[str, tuple[str, str]]:
 
 
 def merge_classes(session: Session, number: int, into: int) -> None:
-    """Merges a class into another, and all texts follow."""
+    """Merge a class into another, including its annotations."""
     merge(session, number, into)
     follow(session, rows_to_follow(session))
 

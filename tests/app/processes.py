@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def lives(pid: int) -> bool:
-    """Whether it runs. Who has ended stays in the list until its parent has asked how, which may take that a while."""
+    """Whether a process runs. An ended process stays listed as a zombie until its parent collects its status."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

@@ -56,7 +56,7 @@ def run(folder: Path, tell: Callable[[str], None], ignored: bool, trainer: type[
 
 @dataclass(frozen=True)
 class Served:
-    """A server in a process of its own, what it tells, and a browser that is signed in."""
+    """A server in a separate process, its messages, and a signed-in browser."""
 
     process: BaseProcess
     told: Connection

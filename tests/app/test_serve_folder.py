@@ -1,4 +1,4 @@
-"""A server of several projects, in a process of its own, which is killed or ended."""
+"""A server of several projects in a separate process, which is killed or stopped."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(folder: Path, tell: Callable[[str], None]) -> None:
 
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[int, httpx.Client, Connection]]:
-    """The number of its process, the operator's browser, and what it tells."""
+    """Its process id, the operator's browser, and its messages."""
     context = multiprocessing.get_context("fork")
     told, tell = context.Pipe(duplex=False)
     process = context.Process(target=run, args=(folder, tell.send))

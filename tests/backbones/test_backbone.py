@@ -82,7 +82,7 @@ def test_the_key_follows_the_tokenizer_and_not_its_folder(folder: Path, tmp_path
     "name", ["special_tokens_map.json", "sentencepiece.bpe.model", "tokenizer.model", "spm.model", "spiece.model"]
 )
 def test_the_key_follows_every_file_of_a_tokenizer(folder: Path, name: str) -> None:
-    """Else two tokenizers share the token ids that are kept on disk."""
+    """Otherwise two tokenizers would share the cached token ids."""
     (folder / name).write_bytes(b"{}")
     key = TextEncoder(folder, 8).key
     (folder / name).write_bytes(b"{ }")

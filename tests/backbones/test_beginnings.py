@@ -1,4 +1,4 @@
-"""A beginning gives the tokens of the whole text, whatever comes after it."""
+"""A prefix gives the tokens of the whole text, whatever follows it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_findings_page_shows_the_computed_tables() -> None:
-    """All tables in one test: they take seconds to make, and workers that collect must not wait for them."""
+    """All tables in one test: making them takes seconds, which must not slow down the collection in each worker."""
     text = (DOCS / "findings.md").read_text(encoding="utf-8")
     page = re.sub("<!--.*?-->", "", text, flags=re.DOTALL).splitlines()  # comments are not rendered
     tables = {**findings.tables(), **learners.tables()}

@@ -14,7 +14,7 @@ def test_seconds_of_a_run_and_its_phases_are_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def here(words: list[str], check: bool) -> None:
-        """What the command does, in this process, which has imported all that it needs."""
+        """The command's work in this process, which has imported everything."""
         few = ("--set", "initial=8", "--set", "max_epochs=1")
         ended = CliRunner().invoke(app, [*words[3:], *few])
         assert (check, ended.exit_code) == (True, 0), ended.output

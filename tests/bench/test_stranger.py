@@ -1,4 +1,4 @@
-"""Every extra that strangers can ask for is tried in an environment of its own."""
+"""Every extra is installed and tried in a separate environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands in processes of their own, which can be made to die at a chosen instant.
+"""Commands in separate processes that can be killed at a chosen call.
 
 One child does a run to have everything imported, and then forks a grandchild for each command: a process that costs a
 fork, not an import.

@@ -51,7 +51,7 @@ def metrics(right: int) -> Metrics:
 
 
 def history_of(sequence: str, changes: Sequence[float | None], test: bool = False) -> list[Round]:
-    """A round for each letter of the word, R or F, with these changes of accuracy."""
+    """A round for each letter of the update sequence, R or F, with these changes of accuracy."""
     names = {"R": "retrain", "F": "finetune"}
     return [
         Round(

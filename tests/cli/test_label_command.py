@@ -24,7 +24,7 @@ from .conftest import hybridal
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What would have been served, in place of serving it."""
+    """The arguments of the server, which is not started."""
     calls: list[dict[str, Any]] = []
 
     def serve(project: Project, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Killed at any instant, a run that is resumed gives what it would have given."""
+"""A run killed at any instant and resumed gives the results of an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ INSTANTS = {
 
 
 def facts(folder: Path) -> list[dict[str, Any]]:
-    """What `rounds.jsonl` says, seconds apart."""
+    """The records in `rounds.jsonl`, without seconds."""
     lines = (folder / "rounds.jsonl").read_bytes().splitlines(keepends=True)
     assert all(line.endswith(b"\n") for line in lines)
     return [{**json.loads(line), "seconds": None} for line in lines]
@@ -311,7 +311,7 @@ def test_a_full_disk(
 
 
 def begun_on_a_gpu(folder: Path) -> Path:
-    """As if it had been, on another machine."""
+    """Change the records as if the run had begun on a GPU of another machine."""
     about = json.loads((folder / "run.json").read_text())
     about["settings"]["device"], about["hardware"]["device"] = "cuda", "NVIDIA H200"
     (folder / "run.json").write_text(json.dumps(about))

@@ -20,7 +20,7 @@ from hybridal.updates import plan_of
 
 @dataclass(frozen=True)
 class Mine:
-    """Answers every call with the same thing."""
+    """Returns the same value from every method."""
 
     answer: Any
     name: ClassVar[str] = "mine"

@@ -1,4 +1,4 @@
-"""The documentation site is built without a warning, needs nothing from the web, and says what the code has."""
+"""The documentation site builds without warnings, loads nothing from the web, and covers all public names."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_acquisition_comes_from_the_protocol_unless_given(
 
 
 def test_saved_learner_keeps_its_entropy_acquisition(tmp_path: Path) -> None:
-    """Its folder says so, and knows nothing of brief steps."""
+    """Its folder records entropy and no minimum of fine-tuning steps."""
     learner_of(protocol="best").save(tmp_path)
     saved = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     saved["settings"]["acquisition"] = "entropy"

@@ -1,4 +1,4 @@
-"""`TextClassifier` as scikit-learn sees it: its own checks where they need no table of numbers, the rest on texts."""
+"""`TextClassifier` as a scikit-learn estimator: its checks that need no numeric table, and tests on texts."""
 
 from __future__ import annotations
 

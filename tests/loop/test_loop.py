@@ -314,7 +314,7 @@ def test_moments_go_on_where_only_new_labels_are_learnt() -> None:
 
 
 class Asked:
-    """An annotator that remembers what it was asked, in order with everything else that happened."""
+    """An annotator that records its requests in a log with all other events."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -513,7 +513,7 @@ def test_without_validation_labels_other_signals_say_what_to_do(signal: str) -> 
 
 @dataclass
 class Watching:
-    """Takes the first candidates, and remembers who they were and how they were judged."""
+    """Takes the first candidates, and records their ids and probabilities."""
 
     name: ClassVar[str] = "watching"
     seen: list[list[str]] = field(default_factory=list)
@@ -583,7 +583,7 @@ def test_fewer_candidates_than_the_batch_can_hold() -> None:
 
 
 def test_few_remaining_texts_give_only_a_share_to_validation() -> None:
-    """However many are asked for: else a learner of three texts would measure on all of them, and never learn."""
+    """Otherwise a learner with three texts would use all of them for validation and never learn."""
     experiment = experiment_of(settings_of(validation="share"), replace(TASK, train=TASK.train.take(np.arange(3))))
     first = experiment.choose_first(Pool.unlabelled(3), 32)
     assert (len(first.pending), len(first.held)) == (3, 0)

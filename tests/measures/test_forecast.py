@@ -54,7 +54,7 @@ def intervals(found: Forecast) -> list[Interval]:
 
 
 def falling(pace: float = 0.5, floor: float = 0.0, right: int = 40, n: int = 50) -> list[Observation]:
-    """Rounds whose disagreement falls as it should, with a validation that does not change."""
+    """Rounds with falling disagreement and constant validation scores."""
     labels = range(100, 500, 32)
     first = Observation(labels[0], right, n, 0.8)
     shares = [floor + pace * math.log(b / a) for a, b in itertools.pairwise(labels)]

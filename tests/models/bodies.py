@@ -1,4 +1,4 @@
-"""Encoders with random weights, and what a classifier over the mean of their tokens must say."""
+"""Encoders with random weights, and the expected output of a mean-pooling classifier on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of the loop's role for the tests of it and of what looks at it."""
+"""Models for tests of the transformer model and its views."""
 
 from __future__ import annotations
 

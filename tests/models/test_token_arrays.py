@@ -19,7 +19,7 @@ TEXTS = st.lists(st.text(max_size=6), max_size=9)
 
 
 class Letters:
-    """Encodes a text as its letters' numbers, cut to a length, and counts how often it was asked."""
+    """Encodes a text as the numbers of its letters, truncated, and counts its calls."""
 
     pad = 9
 

@@ -77,7 +77,7 @@ def test_features_are_kept_when_a_signal_needs_them(task: Task, tiny: Backbone) 
 
 
 class Listener(Observer):
-    """Remembers what it hears."""
+    """Records the calls of the observer."""
 
     def __init__(self) -> None:
         self.epochs: list[int] = []

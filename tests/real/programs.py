@@ -1,4 +1,4 @@
-"""Other people's programs, each in an environment of its own that `make test-real` makes."""
+"""Third-party programs, each in a separate environment that `make test-real` creates."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def free_port() -> int:
 
 
 def until(look: Callable[[], Found | None], what: str) -> Found:
-    """Waits until there is something to see."""
+    """Wait until the function returns a true value."""
     end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         if found := look():

@@ -1,4 +1,4 @@
-"""What a figure shows, as plain numbers."""
+"""Read the numbers that a figure shows."""
 
 from __future__ import annotations
 

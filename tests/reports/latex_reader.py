@@ -82,7 +82,7 @@ _BACK = {
 
 
 def shown(cell: str) -> str:
-    """What a reader of the printed page sees; `^` before what is raised."""
+    """The printed text; `^` stands before superscripts."""
     cell = re.sub(r"\\cellcolor\{.*?\} ?", "", cell)
     cell = re.sub(r"\\textsuperscript\{(.*?)\}", r"^\1", cell)
     cell = re.sub(r"\\textbf\{((?:[^{}]|\{\}|\\[{}])*)\}", r"\1", cell)

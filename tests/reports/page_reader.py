@@ -11,7 +11,7 @@ VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 @dataclass
 class Read:
-    """One cell: what is seen, the exact value behind it, and its class names."""
+    """One cell: its text, its exact value, and its class names."""
 
     text: str = ""
     value: str | None = None
@@ -21,7 +21,7 @@ class Read:
 
 @dataclass
 class PageReader(HTMLParser):
-    """What a page holds."""
+    """The content of a page."""
 
     tags: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)

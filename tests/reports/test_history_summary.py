@@ -7,7 +7,7 @@ from hybridal.reports import history_summary as told
 from hybridal.reports.history_summary import detectors_of, own_detectors
 from hybridal.schedules import make_schedule
 
-from .made_up import SPECS, bare, histories_of, history_of
+from .made_up_rounds import SPECS, bare, histories_of, history_of
 
 
 def test_streaks_cover_all_rounds_and_match_the_update_sequence() -> None:

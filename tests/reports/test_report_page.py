@@ -1,6 +1,6 @@
 from hybridal.reports.report_page import Page, about_tables, render, task_name
 
-from .made_up import ABOUT
+from .made_up_rounds import ABOUT
 
 
 def test_page_lists_exactly_the_given_settings() -> None:

@@ -22,7 +22,7 @@ from hybridal.reports.round_figures import (
 )
 
 from .drawn import bars, xs, ys
-from .made_up import SPECS, bare, histories_of, history_of
+from .made_up_rounds import SPECS, bare, histories_of, history_of
 
 FIGURES: list[Callable[[Histories], Figure]] = [
     learning_curve,

@@ -17,7 +17,7 @@ from hybridal.runs.about_file import write_about
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import make_schedule
 
-from .made_up import ABOUT, SPECS, bare, histories_of, history_of
+from .made_up_rounds import ABOUT, SPECS, bare, histories_of, history_of
 from .page_reader import PageReader, Read, read_page
 
 HOSTILE = "<script>alert('x')</script>\"><img src=https://evil.example/x onerror=alert(1)> $x$ {{ 7 * 7 }}"
@@ -59,7 +59,7 @@ def run_html(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawing takes longer than all else: where only words are looked at, there is none."""
+    """Skip drawing, which is slow, in tests of texts."""
     monkeypatch.setattr("hybridal.reports.run_report.panels", lambda *_: [])
 
 

@@ -6,7 +6,7 @@ from hybridal.reports.report_table import Entry
 from hybridal.reports.run_report import comparison_table, round_table
 from hybridal.schedules import make_schedule
 
-from .made_up import SPECS, bare, histories_of, history_of
+from .made_up_rounds import SPECS, bare, histories_of, history_of
 
 SCHEDULE = make_schedule("hybrid:accuracy")
 

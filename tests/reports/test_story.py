@@ -11,7 +11,7 @@ from hybridal.reports.story import cost_story, outlook, settles, story
 from hybridal.schedules import make_schedule
 from hybridal.signals import SIGNALS
 
-from .made_up import ABOUT, bare, history_of, metrics
+from .made_up_rounds import ABOUT, bare, history_of, metrics
 
 
 def told(spec: str, history: Sequence[Round], planned: int | None = 10) -> str:

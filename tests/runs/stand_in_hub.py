@@ -1,4 +1,4 @@
-"""What the Hugging Face hub answers to its own client, as far as pushing goes: files end up in a folder here."""
+"""A stand-in for the Hugging Face hub that accepts pushes of its client and writes the files to a folder."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def state_after(round: int) -> State:
 
 
 def exact(state: State, fact: Round | None) -> Any:
-    """Everything in it, down to the bits."""
+    """All values of a state, bit for bit."""
 
     def bits(array: Any) -> tuple[str, tuple[int, ...], bytes]:
         values = np.ascontiguousarray(array.numpy() if isinstance(array, torch.Tensor) else array)

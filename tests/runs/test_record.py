@@ -111,7 +111,7 @@ def test_texts_of_a_creation_that_was_cut_off_are_not_taken_for_others(folder: R
 
 
 class TestAtTheSameMoment:
-    """Of two that begin, the first has the folder, and what is in it is of one of them alone."""
+    """Of two concurrent creations the first gets the folder, and all its files are from one of them."""
 
     def test_creation_during_another_creation_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def meanwhile(task: Task, folder: Path) -> None:
@@ -172,7 +172,7 @@ def test_run_json_records_the_default_acquisition(tmp_path: Path, name: str, acq
 
 
 def test_run_keeps_its_recorded_acquisition_and_minimum_steps(tmp_path: Path) -> None:
-    """As one of before margins and brief steps were the defaults, when they were not known of."""
+    """Like a folder from before margin and the minimum of fine-tuning steps were defaults."""
     folder = RunFolder.create(tmp_path / "run", Settings("toy"), TASK, {})
     saved = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
     saved["settings"]["acquisition"] = "entropy"

@@ -268,7 +268,7 @@ class TestCarryOn:
 
 
 class TestByHand:
-    """A thread of one's own fills in the file; here, the pause does."""
+    """In practice a person fills in the file; here the pause does."""
 
     def test_labels_are_asked_for_as_they_are_needed(
         self, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -391,7 +391,7 @@ def test_recomputed_rounds_may_differ_only_in_seconds(settings: Settings, tmp_pa
 
 
 class TestBest:
-    """What people get who ask for nothing, made small."""
+    """The default settings, made small."""
 
     @pytest.fixture
     def best(self, settings: Settings) -> Settings:

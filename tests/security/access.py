@@ -1,4 +1,4 @@
-"""Which routes there are, and the least role that may use each: a new route is a decision written down here."""
+"""All routes and the lowest role that may use each; a new route must be added here."""
 
 from __future__ import annotations
 
@@ -148,5 +148,5 @@ def routes(app: FastAPI) -> set[Address]:
 
 
 def filled(path: str) -> str:
-    """The path with something that is there, or could be."""
+    """The path with existing or plausible parameters."""
     return re.sub(r"{(\w+)(?::path)?}", lambda found: _THERE.get(found[1], "x"), path)

@@ -88,7 +88,7 @@ except KeyboardInterrupt:
     [("SIG_IGN", "here(SIGINT)"), ("default_int_handler", "t = Thread(target=here); t.start(); t.join()")],
 )
 def test_existing_ctrl_c_handler_is_kept(answer: str, where: str) -> None:
-    """A script in the background has it ignored; and only the main thread may say who answers."""
+    """A background script ignores it, and only the main thread may set a handler."""
     script = f"""
 from signal import *
 from threading import Thread

@@ -1,4 +1,4 @@
-"""The data are checked by what can be known about them from elsewhere: the published sizes of the sets."""
+"""The benchmarks have the published sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks themselves: each catches the fault it is there for."""
+"""Each check catches the fault that it is made for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every update keeps to."""
+"""Rules that every update follows."""
 
 from __future__ import annotations
 

@@ -178,9 +178,7 @@ def _mixed(history: Sequence[Round]) -> str:
     """For schedules that alternate often: how often each update was used."""
     counts = Counter(fact.update for fact in history)
     parts = [f"'{update}' in {counted(rounds, 'round')}" for update, rounds in counts.most_common()]
-    return (
-        f"The updates changed {len(streaks(history)) - 1} times: {joined(parts)}; the figure below has each round's."
-    )
+    return f"The updates changed {len(streaks(history)) - 1} times: {joined(parts)}; the figure below has each round's."
 
 
 def _where(part: Streak, history: Sequence[Round]) -> str:

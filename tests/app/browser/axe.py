@@ -1,4 +1,4 @@
-"""axe-core, which knows what people who do not see, hear or point cannot use; fetched from npm, and kept."""
+"""axe-core, the accessibility checker; fetched from npm and cached."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def axe_script(kept: Path) -> str:
 
 
 class Axe:
-    """Looks at pages as they are now."""
+    """Checks pages in their current state."""
 
     def __init__(self, script: str) -> None:
         self._script = script
 
     def faults(self, page: Page, *rules: str) -> list[str]:
-        """What is wrong with a page, by these rules or by all, each with the element that has it."""
+        """Violations on a page by these rules (default: all), each with its element."""
         if not page.evaluate("'axe' in window"):
             page.evaluate(self._script)
         found: list[str] = page.evaluate(FAULTS, [*rules] or None)

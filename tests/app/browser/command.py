@@ -1,4 +1,4 @@
-"""The app as people start it: the command, in a process of its own, with its trainer."""
+"""The app as people start it: the command in a separate process, with its trainer."""
 
 from __future__ import annotations
 

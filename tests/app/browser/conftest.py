@@ -33,7 +33,7 @@ def warm(chromium: Browser) -> Warm:
 
 @pytest.fixture
 def window(chromium: Browser, warm: Warm) -> Iterator[Window]:
-    """Opens pages, and insists that no script of theirs failed."""
+    """Opens pages, and fails if a script on them fails."""
     opened = Window(chromium, warm)
     yield opened
     opened.close()
@@ -61,7 +61,7 @@ def shot() -> Callable[[Page, str], None]:
 
 @pytest.fixture(scope="session")
 def axe(request: pytest.FixtureRequest) -> Axe:
-    """What finds faults that keep people out."""
+    """The accessibility checker."""
     return Axe(axe_script(request.config.cache.mkdir("axe-core")))
 
 

@@ -1,4 +1,4 @@
-"""The app in a thread of this process: quick to start, and its project at hand."""
+"""The app in a thread of this process: quick to start, and its project is accessible."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from ..copies import copied
 
 @dataclass(frozen=True)
 class Served:
-    """A project, and where its app is; `link` lets its owner in, once."""
+    """A project and the address of its app; `link` signs its owner in, once."""
 
     project: Project
     address: str
     link: str
 
     def answers(self) -> list[tuple[str, str]]:
-        """Texts and actions, in the order in which they were written down."""
+        """Texts and actions of the annotations, in the order of their rows."""
         with self.project.reads() as session:
             found = session.execute(select(Text.id, Annotation.action).join(Annotation).order_by(Annotation.number))
             return [(id, action) for id, action in found]

@@ -29,7 +29,7 @@ COLOURS = "color-contrast"
 
 
 def furnish(app: Served) -> None:
-    """Something of everything that pages show."""
+    """Add an example of everything that pages show."""
     with app.project.sessions.begin() as session:
         ada, owner = add_person(session, "Ada", "annotator"), me(app.project)
         annotate(session, owner, "t3", "label", class_name="a", key="1", flagged=True, comment="hm")
@@ -45,7 +45,7 @@ def furnish(app: Served) -> None:
 
 
 def checked(page: Page, axe: Axe, where: str) -> list[str]:
-    """The faults of a page. All rules are asked once a size and once a scheme; `test_looks` has a phone's colours."""
+    """The violations on a page, by all rules once per size and colour scheme; `test_looks` has a phone's colours."""
     found: list[str] = []
     for size, scheme, *rules in ((DESK, "light"), (DESK, "dark", COLOURS), (PHONE, "dark")):
         page.set_viewport_size(size)  # type: ignore[arg-type]

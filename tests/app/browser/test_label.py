@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 
 
 def shown(page: Page) -> str:
-    """The text on the page; another one than before it."""
+    """The text on the page, once it differs from `before`."""
     expect(page.locator("#text")).not_to_be_empty()
     return page.locator("#text").inner_text()
 
@@ -41,7 +41,7 @@ def remark(page: Page, words: str) -> None:
 
 
 def press_at_once(page: Page, keys: str) -> None:
-    """Within one turn of the page's own clockwork: presses from outside may come too late to be a bounce."""
+    """Press within one turn of the page's event loop: presses from outside may come too late to be a bounce."""
     page.evaluate(
         """keys => {
             for (const key of keys) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
@@ -51,7 +51,7 @@ def press_at_once(page: Page, keys: str) -> None:
 
 
 def press_with_the_next_text(page: Page, key: str) -> None:
-    """As soon as another text is on the page."""
+    """Press as soon as another text is on the page."""
     page.evaluate(
         """key => {
             const press = () => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));

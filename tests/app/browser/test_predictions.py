@@ -1,4 +1,4 @@
-"""Working with what the model says: lists, one key, a page at once."""
+"""Working with predictions: lists, one key, a whole page at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 
 
 def predict(project: Project, shares: dict[str, tuple[float, float, float]], round: int = 1) -> None:
-    """The model of a round says so of these texts."""
+    """Store these predictions, as by the model of a round."""
     keep_predictions(project, round, Scored([*shares], np.array([*shares.values()]), (1, 2, 3)))
     with project.sessions.begin() as session:
         session.get_one(Scoring, 1).round = round
@@ -135,7 +135,7 @@ def test_a_page_of_predictions_is_confirmed_at_once_and_taken_back(
 
 
 def embed(project: Project, vectors: dict[str, tuple[float, float]]) -> None:
-    """The encoder has read these texts."""
+    """Store vectors of these texts."""
     with project.reads() as session:
         texts = session.scalars(select(Text).where(Text.id.in_(vectors)).order_by(Text.row)).all()
     project.embeddings.begin({}, 2)

@@ -282,7 +282,7 @@ def lose_the_reply(route: Route) -> None:
 
 
 def classes_given(app: Served, text: str) -> list[str | None]:
-    """Every answer to a text that is written down, oldest first."""
+    """Classes of all annotations of a text, oldest first."""
     with app.project.reads() as session:
         given = select(Class.name).select_from(Annotation).join(Text, Text.row == Annotation.text_row)
         given = given.outerjoin(Class, Class.number == Annotation.class_number)

@@ -1,4 +1,4 @@
-"""What changes is read out to who does not see it: once, in order, and no more than that."""
+"""Changes are announced to screen readers: once, in order, and nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPOKEN = Path(__file__).with_name("spoken.js").read_text(encoding="utf-8")
 
 
 def listening(page: Page, hurried: bool = False) -> Page:
-    """A page that is heard from its beginning."""
+    """A page whose announcements are recorded from the start."""
     if hurried:
         page.add_init_script(HURRY)
     page.add_init_script(SPOKEN)
@@ -31,7 +31,7 @@ def listening(page: Page, hurried: bool = False) -> Page:
 
 
 def heard(page: Page) -> list[str]:
-    """What was read out since this was asked last."""
+    """The announcements since the last call."""
     words: list[str] = page.evaluate("spoken.splice(0)")
     return words
 

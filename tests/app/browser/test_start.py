@@ -46,7 +46,7 @@ def served(folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 def endless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trainers that are at one thing for ever; whether there is anything new is looked at often."""
+    """Trainers that never finish; new work is checked for often."""
     monkeypatch.setattr(supervisor, "command", lambda _: [sys.executable, "-S", "-c", "import time; time.sleep(600)"])
     monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(host, "SCAN_SECONDS", 0.1)

@@ -18,7 +18,7 @@ SPORT = {"ball", "goal", "team", "match", "score", "player", "league", "coach", 
 
 
 def label(page: Page, texts: int) -> None:
-    """Reads each text, and presses the key of its class."""
+    """Read each text and press the key of its class."""
     last = ""
     for _ in range(texts):
         expect(page.locator("#text")).not_to_be_empty()

@@ -1,4 +1,4 @@
-"""Browser windows that keep note of everything that goes wrong in them."""
+"""Browser windows that record every error in them."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ class Window:
         self._contexts: list[BrowserContext] = []
 
     def person(self, routed: bool = True, **options: Any) -> BrowserContext:
-        """A new browser: for what cannot be undone, such as another clock."""
+        """A new browser, for changes that cannot be undone, such as another clock."""
         context = new_person(self.browser, routed, **options)
         self._watch(context)
         self._contexts.append(context)
         return context
 
     def open(self, address: str, at: str | None = None, routed: bool = False, **options: Any) -> Page:
-        """A page of a person who is new here; `at` is where they go once this address has let them in.
+        """A page of a new person; `at` is opened after this address has signed them in.
 
         `routed`: what it asks for can be answered by the test.
         """
@@ -128,7 +128,7 @@ class Window:
 
 
 def go_and_settle(page: Page, address: str) -> None:
-    """Goes there, and waits until all that the page asks for has come."""
+    """Open the address, and wait until all requests of the page are answered."""
     asked: set[Request] = set()
 
     def ask(request: Request) -> None:

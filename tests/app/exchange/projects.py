@@ -1,4 +1,4 @@
-"""A small project with all that can happen to a text in it."""
+"""A small project with every kind of annotation."""
 
 from __future__ import annotations
 

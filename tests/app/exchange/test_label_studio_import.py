@@ -24,7 +24,7 @@ from .projects import NASTY, empty, label, made
 
 
 def contents(project: Project) -> dict[str, Any]:
-    """What matters of the labels: not when, nor in which order, people spoke."""
+    """The labels without times and order."""
     return {
         line["id"]: (
             line["text"],

@@ -1,4 +1,4 @@
-"""What is hostile comes in by every format as it is, and goes out by every format so that it can come in again."""
+"""Hostile texts, ids and labels survive import and export in every format."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_texts_come_in_as_they_are(
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Project:
-    """Texts, ids, labels and other columns that are all hostile, and what a model says of them."""
+    """Hostile texts, ids, labels and other columns, with predictions."""
     words = PLAIN + LINES + CONTROL
     names = ["=bug", "a,b;c", '"', "é"]
     rows = [

@@ -182,7 +182,7 @@ def test_files_without_labels_have_only_a_header(tmp_path: Path) -> None:
 
 
 def scored(folder: Path, n: int = 1200) -> Project:
-    """Texts of which the model has scored all but the last."""
+    """Texts with predictions for all but the last."""
     project = Project.create(Source("s", [(f"={at}", f"text {at}", None) for at in range(n)], ("bug", "idea")), folder)
     project.probabilities.begin({"classes": [2, 1]}, 2)
     with project.reads() as session:

@@ -26,7 +26,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
 def think(
     project: Project, id: str, prediction: str, probability: float, entropy: float = 0.0, label: str = ""
 ) -> None:
-    """The model predicts these, and some are labelled."""
+    """Store predictions and label some of the texts."""
     with project.sessions.begin() as session:
         row = session.scalars(select(Text.row).where(Text.id == id)).one()
         number = classes.find(session, prediction).number

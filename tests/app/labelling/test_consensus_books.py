@@ -28,7 +28,7 @@ WHO, WHICH = st.integers(0, 3), st.integers(0, 5)
 
 
 class Books(RuleBasedStateMachine):
-    """Three people and an LLM; answers, second thoughts, decisions, merges, deletions, and a model of it in a dict."""
+    """Three people and an LLM annotate, undo, decide, merge and delete; a dict is the reference model."""
 
     @initialize()
     def begin(self) -> None:

@@ -195,7 +195,7 @@ def test_no_query_of_a_request_walks_through_all_texts(tmp_path: Path) -> None:
 
 
 def grab(folder: Path, db: str | None, number: int) -> list[str]:
-    """All the texts that one person gets, in a process of its own."""
+    """All texts that one person is served, in a separate process."""
     project = Project.open(folder, db)
     with project.reads() as session:
         person = session.get_one(Person, number)

@@ -192,7 +192,7 @@ def test_a_smaller_plan_keeps_what_is_set_aside_for_a_later_rise(tmp_path: Path)
 
 
 def test_labelled_texts_do_not_become_validation_texts(tmp_path: Path) -> None:
-    """A model may have learnt it, though its class is deleted now and no answer stands."""
+    """A model may have learnt it, although its class is deleted now and it has no label."""
     project = make(tmp_path / "p", texts=1000)
     with project.sessions.begin() as session:
         pool = session.scalars(select(Text.id).where(Text.split == "pool")).all()

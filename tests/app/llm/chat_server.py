@@ -1,4 +1,4 @@
-"""A real server on this machine that speaks the chat protocol, as well or as badly as a test wants."""
+"""A local server with the chat protocol; tests choose its responses and its faults."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Sends:
 
 
 def says(content: str, tokens: int | None = 40, logprobs: list[tuple[str, float]] | None = None) -> Sends:
-    """A well-formed completion with this content, whatever it is."""
+    """A well-formed completion with this content."""
     choice: Json = {"message": {"role": "assistant", "content": content}}
     if logprobs is not None:
         choice["logprobs"] = {"content": [{"token": token, "logprob": value} for token, value in logprobs]}
@@ -40,7 +40,7 @@ def labels(name: str, confidence: float = 0.95, tokens: int | None = 40) -> Send
 
 @dataclass
 class ChatServer:
-    """`reply` is asked for each response; what was sent to the server is kept."""
+    """`reply` makes each response; all requests are recorded."""
 
     url: str
     reply: Callable[[Json], Sends]
@@ -50,7 +50,7 @@ class ChatServer:
 
     @property
     def texts(self) -> list[str]:
-        """The texts that were asked for, in order."""
+        """The texts of the requests, in order."""
         return [json.loads(body["messages"][1]["content"])["text"] for body in self.asked]
 
 

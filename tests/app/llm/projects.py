@@ -45,7 +45,7 @@ def _made(bodies: tuple[str, ...], db: str | None, folder: Path) -> Project:
 
 
 def llm_of(session: Session, **plan: Any) -> LlmAnnotator:
-    """The LLM of this plan, which puts nothing to the test unless asked."""
+    """The LLM annotator of this plan, by default without texts for the evaluation."""
     return llm_annotator(session, LlmSettings.model_validate({"model": "small", "routing": {"overlap": 0.0}, **plan}))
 
 
@@ -69,12 +69,12 @@ def says(session: Session, who: str, id: str, name: str, **given: Any) -> None:
 
 
 def recorded(session: Session, llm: LlmAnnotator, id: str, label: LlmLabel | None, tokens: int = 10) -> str:
-    """The LLM says this of a text; where the text goes."""
+    """Record an answer of the LLM; return the route of the text."""
     return record_result(session, llm, text(session, id), LlmResult(label, tokens))
 
 
 def prediction(session: Session, id: str, name: str, probability: float) -> None:
-    """The trained model thinks so."""
+    """Store a prediction of the trained model."""
     number = session.scalars(select(Class.number).where(Class.name == name)).one()
     row = text(session, id).row
     session.merge(Prediction(text_row=row, class_number=number, probability=probability, entropy=0.5, round=1))
@@ -92,6 +92,6 @@ def consensus(session: Session) -> dict[str, tuple[str, str]]:
 
 
 def queue(session: Session) -> list[str]:
-    """What people are asked for next, by rank."""
+    """The queue of texts for people, by rank."""
     ranked = select(Text.id).join(QueuedText, QueuedText.text_row == Text.row).order_by(QueuedText.rank, Text.row)
     return [*session.scalars(ranked)]

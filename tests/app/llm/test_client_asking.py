@@ -60,7 +60,7 @@ GOOD = '{"reason": "so", "class": "bug", "confidence": 0.9}'
 
 
 class Scripted:
-    """Says these things in turn."""
+    """Returns these responses in turn."""
 
     def __init__(self, *script: str | Exception, tokens: int | None = 50) -> None:
         self.script = list(script)

@@ -217,7 +217,7 @@ def test_wrong_key_fails_at_once_and_is_not_shown() -> None:
 
 @pytest.mark.parametrize("status", [302, 400, 401, 404, 413, 422])
 def test_error_contains_nothing_of_the_response(status: int) -> None:
-    """It may be another server than the owner says, and its answer not for them."""
+    """It may be an internal server whose response the owner must not see."""
     reply = in_turn(Sends(b'{"instance-id": "i-0abc"} for secret', status))
     with chat_server(reply) as server, pytest.raises(UserError, match=f"status {status}") as caught:
         ask(server, key="secret")
@@ -308,7 +308,7 @@ def test_allowed_host_is_called_on_any_network(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_address_that_was_checked_is_the_one_that_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Resolved again, the name may lead elsewhere: it is resolved once a call, and its other addresses are tried."""
+    """A name is resolved once per call, because a second lookup may differ; its other addresses are tried."""
     monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
     resolved: list[str] = []
 

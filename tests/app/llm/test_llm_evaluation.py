@@ -17,7 +17,7 @@ People = dict[str, dict[str, str]]
 
 
 def noisy(seed: int, share: float, seen: float = 1.0) -> dict[str, str]:
-    """The truth, predicted on a share of the texts, on those of them that were seen."""
+    """Annotations that equal the truth on a share of the seen texts."""
     rng = np.random.default_rng(seed)
     return {
         text: str(rng.integers(4)) if rng.random() < share else name

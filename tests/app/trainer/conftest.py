@@ -4,6 +4,6 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def _nobody_waits_for_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_database_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the pauses, so that tests are fast."""
     monkeypatch.setattr("hybridal.app.trainer.stored_predictions.PAUSE", 0.0)

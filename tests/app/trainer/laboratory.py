@@ -1,4 +1,4 @@
-"""Trainers in processes of their own, which die at a chosen instant.
+"""Trainers in separate processes that are killed at a chosen call.
 
 One child imports everything once, and forks a grandchild for each trainer: a process that costs a fork, no import.
 """

@@ -284,7 +284,7 @@ def test_scoring_without_a_model_does_nothing(project: Project) -> None:
 def test_cluster_scores_texts_that_are_not_visible(
     project: Project, counted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its workers have the model that people take away, and get the texts in shards; a pause lets them go."""
+    """Its workers load the exported model and get the texts in shards; a pause releases them."""
     from hybridal.learners import pool_scoring as ray_scoring
 
     events: list[Any] = []

@@ -14,7 +14,7 @@ from hybridal.core.outputs import Floats
 
 
 class FakeChapter(Chapter):
-    """Its encoder says how long a text is, and in which training it learnt that."""
+    """Its encoder returns the length of a text and the number of its training."""
 
     def __init__(self) -> None:
         self.trained, self.read_texts = 1, list[str]()

@@ -49,7 +49,7 @@ def queue(project: Project) -> list[int]:
 
 
 def only_first(cycle: Cycle, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A turn that ends when the first model is published: its round is never learnt."""
+    """A turn that ends when the first model is published, before its round is trained."""
 
     def ended(_now: Any) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Killed at any instant, a trainer that is started again goes on as if nothing had happened."""
+"""A trainer killed at any instant and started again gives the results of an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def unbroken(laboratory: Laboratory, due: Path, tmp_path_factory: pytest.TempPat
 
 
 def standing(folder: Path) -> dict[str, Any]:
-    """All that a round leaves behind, seconds apart."""
+    """Everything that a round writes, without seconds."""
     project = Project.open(folder)
     facts = [
         {**json.loads(line), "seconds": None}

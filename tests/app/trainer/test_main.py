@@ -49,7 +49,7 @@ def test_a_second_trainer_waits_for_the_end_of_the_first(tmp_path: Path) -> None
 
 
 class EndedError(Exception):
-    """The test has seen enough."""
+    """Ends the trainer's loop."""
 
 
 def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 
 def says(project: Project, **values: Any) -> None:
-    """What a trainer would have left."""
+    """Write the state of a trainer."""
     with project.sessions.begin() as session:
         row = session.get_one(Trainer, 1)
         for name, value in values.items():
@@ -31,7 +31,7 @@ def says(project: Project, **values: Any) -> None:
 
 
 def scores(project: Project, **values: Any) -> None:
-    """How far a trainer has come with scoring all texts."""
+    """Write how many texts a trainer has scored."""
     with project.sessions.begin() as session:
         row = session.get_one(Scoring, 1)
         for name, value in values.items():

@@ -41,7 +41,7 @@ def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """No waiting between two starts; after how many deaths there would have been."""
+    """Skip the pauses between two starts, and record after how many deaths they occur."""
     asked: list[int] = []
 
     def pause(deaths: int) -> float:
@@ -53,7 +53,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def runs(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """This code takes the trainer's part."""
+    """Run this code instead of the trainer."""
     monkeypatch.setattr(module, "command", lambda _project: [sys.executable, "-c", code])
 
 

@@ -1,4 +1,4 @@
-"""Whatever is sent, the app answers as its OpenAPI document says, and never with a fault of its own."""
+"""For any request, the app answers as its OpenAPI document declares, and never with a server error."""
 
 from __future__ import annotations
 

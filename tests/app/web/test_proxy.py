@@ -48,7 +48,7 @@ def behind(project: Project) -> FastAPI:
 
 
 def come(behind: FastAPI, name: str | None, client: tuple[str, int] = PROXY) -> TestClient:
-    """A browser of whom a proxy signed in."""
+    """A browser of a person whom a proxy signed in."""
     app = ProxyHeaders(behind, Proxies("10.0.0.0/8"), "X-Remote-User")
     # As the proxy sends it, in UTF-8.
     headers = {} if name is None else {b"X-Remote-User": name.encode()}

@@ -84,7 +84,7 @@ class Visitor:
 
 @contextmanager
 def visited(folder: Path, password: str | None = None, db: str | None = None) -> Iterator[Visitor]:
-    """The operator, who came by the link or by the password."""
+    """The operator, signed in by link or by password."""
     link = None if password else LoginLink()
     host = Host(folder, TrainerQueue(), local=link is not None, settings={"backbone": "tiny"}, db=db)
     app = create_start_app(host, Operator(password), link)

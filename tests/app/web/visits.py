@@ -18,7 +18,7 @@ HOME = "http://localhost:8420"
 
 
 class Visit:
-    """A browser; what it sends carries the word against forgery that its project told it."""
+    """A browser that sends the CSRF token of its project."""
 
     def __init__(self, app: FastAPI, prefix: str = "") -> None:
         self.client = TestClient(app, base_url=HOME, follow_redirects=False, root_path=prefix)

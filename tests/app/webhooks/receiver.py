@@ -1,4 +1,4 @@
-"""A server that webhooks lead to, as obliging as a test wants."""
+"""A local receiver of webhooks; tests choose its responses."""
 
 from __future__ import annotations
 

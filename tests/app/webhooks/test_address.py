@@ -23,7 +23,7 @@ def test_a_name_that_also_leads_inside_is_not_called(monkeypatch: pytest.MonkeyP
 
 
 def test_ports_of_other_servers_are_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is closed to the internet may be open to this machine, also at a public address."""
+    """A service that is closed to the internet may be open to this machine, also at a public address."""
     leads_to(monkeypatch, "93.184.215.14")
     for port in (22, 25, 2375, 6379, 11211):
         with pytest.raises(UserError, match=f"Port {port} of hooks.example.org is not called, .* {HOSTS_VARIABLE}"):

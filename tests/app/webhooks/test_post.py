@@ -18,7 +18,7 @@ from .receiver import Receiver, receiving
 def test_the_address_that_was_checked_is_the_one_that_is_called(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Asked again, a name may lead elsewhere: it is asked once a call."""
+    """A second lookup may return another address: the name is resolved once per call."""
     asked: list[str] = []
     real = socket.getaddrinfo
 

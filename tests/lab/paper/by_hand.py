@@ -11,7 +11,7 @@ import pandas as pd
 
 
 def words(rounds: dict[str, dict[str, Any]], last: int) -> dict[str, str]:
-    """The word of each schedule of the example."""
+    """The update sequence of each schedule of the example."""
     trunk = [rounds["R" * t] for t in range(1, last + 1)]
 
     def hybrid(signal: str, epsilon: float, patience: int) -> str:
@@ -33,7 +33,7 @@ def words(rounds: dict[str, dict[str, Any]], last: int) -> dict[str, str]:
 
 
 def by_hand(study: Path, last: int = 8) -> pd.DataFrame:
-    """One row a run: task, seed, method, its last model's measures and its sums."""
+    """One row per run: task, seed, method, the measures of the last model, and the sums over rounds."""
     rows = []
     for file in sorted(study.glob("cells/*/rounds.jsonl")):
         name = re.match(r"(\w+)-(\w+)-(\w+)-.*s(\d+)-\w+$", file.parent.name)

@@ -16,7 +16,7 @@ from hybridal.reports.report_table import Table
 from hybridal.reports.table_formats import to_csv, to_document, to_latex, to_markdown, write_tables
 
 from ...reports.latex_reader import check, read
-from ..reports.example import example, made_up
+from ..reports.example import example, made_up_study
 from .catalogue import all_tables
 
 HOSTILE = ("we_ird & 100% #1/${x}^2~\\.csv", 'a|b*<c>[d] "q" `e`.csv')
@@ -60,7 +60,7 @@ def test_the_example_has_the_tables_of_the_paper(tables: dict[str, Table]) -> No
 
 
 def test_hostile_names_are_escaped(tmp_path: Path) -> None:
-    folder = made_up(tmp_path / "s", tasks=HOSTILE, backbones=("x_y/<z>&%",), rounds=3, seeds=(1, 2))
+    folder = made_up_study(tmp_path / "s", tasks=HOSTILE, backbones=("x_y/<z>&%",), rounds=3, seeds=(1, 2))
     tables = all_tables(folder)
     check_rendered(tables)
     found = read(to_latex(tables["endpoint-f1"]))
@@ -70,7 +70,7 @@ def test_hostile_names_are_escaped(tmp_path: Path) -> None:
 
 
 def test_one_seed_has_no_spread_and_no_star(tmp_path: Path) -> None:
-    folder = made_up(tmp_path / "s", seeds=(42,), rounds=4)
+    folder = made_up_study(tmp_path / "s", seeds=(42,), rounds=4)
     tables = all_tables(folder)
     check_rendered(tables)
     first = read(to_latex(tables["endpoint-f1"])).sections["DistilBERT"][1]
@@ -82,7 +82,7 @@ def test_one_seed_has_no_spread_and_no_star(tmp_path: Path) -> None:
 
 def test_missing_cells_are_dashes(tmp_path: Path) -> None:
     two = ("retrain", "finetune")
-    folder = made_up(tmp_path / "s", skip=[("agnews", 1), ("agnews", 2)], seeds=(1, 2), rounds=2, schedules=two)
+    folder = made_up_study(tmp_path / "s", skip=[("agnews", 1), ("agnews", 2)], seeds=(1, 2), rounds=2, schedules=two)
     folder.journal(next(cell for cell in folder.cells if cell.settings.task == "imdb")).path.write_text("")
     table = all_tables(folder)["endpoint-f1"]
     assert [column.title for column in table.columns] == ["Method", "IMDb"]
@@ -99,12 +99,12 @@ def test_missing_cells_are_dashes(tmp_path: Path) -> None:
 
 
 def test_study_without_runs_has_only_dataset_tables(tmp_path: Path) -> None:
-    folder = made_up(tmp_path / "s", tasks=("imdb",), seeds=(1,), skip=[("imdb", 1)])
+    folder = made_up_study(tmp_path / "s", tasks=("imdb",), seeds=(1,), skip=[("imdb", 1)])
     assert list(all_tables(folder)) == ["dataset-sizes", "datasets"]
 
 
 def test_no_datasets_where_the_texts_are_gone(tmp_path: Path) -> None:
-    folder = made_up(tmp_path / "s", tasks=("imdb",), seeds=(1, 2), rounds=4)
+    folder = made_up_study(tmp_path / "s", tasks=("imdb",), seeds=(1, 2), rounds=4)
     for file in (tmp_path / "s" / "tasks").rglob("*.*"):
         if file.is_file():
             file.unlink()
@@ -112,7 +112,7 @@ def test_no_datasets_where_the_texts_are_gone(tmp_path: Path) -> None:
 
 
 def test_tables_that_need_retrain_or_a_signal_are_left_out(tmp_path: Path) -> None:
-    folder = made_up(tmp_path / "s", schedules=("finetune", "newonly"), tasks=("imdb",), seeds=(1, 2), rounds=4)
+    folder = made_up_study(tmp_path / "s", schedules=("finetune", "newonly"), tasks=("imdb",), seeds=(1, 2), rounds=4)
     found = set(all_tables(folder))
     assert not {"savings", "switch-rounds", "post-switch", "signal-ablation", "batch-overlap"} & found
     assert {"endpoint-f1", "endpoint-cost", "temperature", "ece-by-round"} <= found

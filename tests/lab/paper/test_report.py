@@ -17,7 +17,7 @@ from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.lab.study.study_results import results
 from hybridal.lab.write_study_report import write_study_report
 
-from ..reports.example import example, made_up
+from ..reports.example import example, made_up_study
 
 
 def test_the_page_is_whole_and_its_tables_and_figures_are_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,9 @@ def test_report_without_complete_cells_says_so(tmp_path: Path) -> None:
 
 def test_figures_of_two_acquisitions_are_drawn_separately(tmp_path: Path) -> None:
     few: dict[str, Any] = {"tasks": ("imdb",), "seeds": (1, 2), "schedules": ("retrain", "fixed:2"), "rounds": 3}
-    both = all_figures(results(made_up(tmp_path / "both", acquisitions=("entropy", "badge"), **few)), paper_catalogue())
-    alone = all_figures(results(made_up(tmp_path / "alone", **few)), paper_catalogue())
+    both = all_figures(
+        results(made_up_study(tmp_path / "both", acquisitions=("entropy", "badge"), **few)), paper_catalogue()
+    )
+    alone = all_figures(results(made_up_study(tmp_path / "alone", **few)), paper_catalogue())
     assert {f"{name}-{spec}" for name in alone for spec in ("entropy", "badge")} <= {*both}
     assert both["pareto-steps-badge"].heading == f"{alone['pareto-steps'].heading}, BADGE"

@@ -1,4 +1,4 @@
-"""A small study with made-up facts in the shape of real ones: what tables are tried on."""
+"""A small study with made-up round records, for tests of tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def example(**factors: Any) -> Results:
     """The example as tables want it; each is made once a process and goes with it."""
     asked = repr(sorted(factors.items()))
     if asked not in _made:
-        folder = made_up(Path(_place().name) / str(len(_made)), **factors)
+        folder = made_up_study(Path(_place().name) / str(len(_made)), **factors)
         _made[asked] = results(folder)
     return _made[asked]
 
@@ -39,7 +39,7 @@ def _place() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="hybridal-example-")
 
 
-def made_up(path: Path, rounds: int = 8, skip: Sequence[tuple[str, int]] = (), **factors: Any) -> StudyFolder:
+def made_up_study(path: Path, rounds: int = 8, skip: Sequence[tuple[str, int]] = (), **factors: Any) -> StudyFolder:
     """A complete study in `path`, but for the (task, seed) cells in `skip`."""
     asked: dict[str, Any] = {
         "name": "example",
@@ -80,7 +80,7 @@ def _walk(cell: CellPlan, schedule: Schedule, facts: dict[str, Round]) -> None:
 
 
 def _round(cell: CellPlan, sequence: str, update: str, t: int) -> Round:
-    """A function of the cell and its word, as invariant 1 asks."""
+    """A function of the cell and its update sequence, as invariant 1 requires."""
     asked = cell.settings
     draw = random.Random(
         f"{asked.task} {asked.backbone} {asked.acquisition_spec} {cell.variant} {asked.seed} {sequence}"
@@ -109,7 +109,7 @@ def _round(cell: CellPlan, sequence: str, update: str, t: int) -> Round:
 
 
 def _changes(draw: random.Random, t: int, tuned: bool) -> Mapping[str, float | None]:
-    """Less and less, until fine-tuning stirs the model again."""
+    """Shrinking changes, which grow again when fine-tuning starts."""
     calm = max(0.35 ** (t - 2), 0.15 * tuned)
     return {name: None if t == 1 else size * calm * draw.uniform(0.3, 1.7) for name, size in _SIGNALS.items()}
 

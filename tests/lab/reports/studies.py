@@ -1,4 +1,4 @@
-"""Made-up studies on disk: what their folders hold looks like the facts of real ones."""
+"""Made-up studies on disk, with round records like those of real ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Change = Callable[[Round], Round]
 
 
 def write_study(path: Path, study: Study, edit: Change = lambda fact: fact) -> StudyFolder:
-    """A study folder with every round that its schedules need; `edit` may spoil each fact."""
+    """A study folder with every round that its schedules need; `edit` may change each record."""
     folder = StudyFolder.create(path, study, {"created": "2026-01-02T03:04:05+00:00"})
     for cell in folder.cells:
         write_task(folder, cell)
@@ -50,7 +50,7 @@ def write_task(folder: StudyFolder, cell: CellPlan) -> None:
 
 
 def write_cell(folder: StudyFolder, cell: CellPlan, specs: Sequence[str], edit: Change = lambda fact: fact) -> None:
-    """The facts of some of a cell's schedules, each word once."""
+    """Write the round records of some schedules of a cell, each update sequence once."""
     facts: dict[str, Round] = {}
     for spec in specs:
         schedule, history = make_schedule(spec), list[Round]()
@@ -65,7 +65,7 @@ def write_cell(folder: StudyFolder, cell: CellPlan, specs: Sequence[str], edit: 
 
 
 def made_up_round(cell: CellPlan, history: Sequence[Round], schedule: Schedule) -> Round:
-    """The next round: a function of the cell and the word."""
+    """The next round: a function of the cell and the update sequence."""
     asked, rules = cell.settings, cell.settings.rules
     t = len(history) + 1
     update = schedule.decide(history)

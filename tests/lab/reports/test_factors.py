@@ -15,7 +15,7 @@ from hybridal.lab.study.study_results import Results, results
 from hybridal.lab.write_study_report import write_study_report
 
 from ...reports.drawn import xs, ys
-from .example import made_up
+from .example import made_up_study
 
 FEW: dict[str, Any] = {"tasks": ("imdb",), "seeds": (1, 2, 3), "rounds": 3}
 
@@ -24,7 +24,7 @@ FEW: dict[str, Any] = {"tasks": ("imdb",), "seeds": (1, 2, 3), "rounds": 3}
 def two_acquisitions(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """One schedule with two acquisitions, on one task."""
     path = tmp_path_factory.mktemp("study") / "mine"
-    return results(made_up(path, schedules=("retrain",), acquisitions=("margin", "random"), **FEW))
+    return results(made_up_study(path, schedules=("retrain",), acquisitions=("margin", "random"), **FEW))
 
 
 def test_only_factors_with_several_levels_are_compared(two_acquisitions: Results) -> None:
@@ -42,7 +42,7 @@ def test_only_factors_with_several_levels_are_compared(two_acquisitions: Results
 
 def test_pairs_agree_in_all_other_factors(tmp_path: Path) -> None:
     found = results(
-        made_up(tmp_path / "s", schedules=("retrain", "finetune"), acquisitions=("margin", "random"), **FEW)
+        made_up_study(tmp_path / "s", schedules=("retrain", "finetune"), acquisitions=("margin", "random"), **FEW)
     )
     assert varied_factors(found.rows) == ["schedule", "acquisition"]
     mine, other = matched_values(found.rows, "schedule", "finetune", "retrain", "f1")
@@ -90,7 +90,7 @@ def test_the_paper_s_catalogue_is_added_for_its_presets_or_on_request(
 ) -> None:
     monkeypatch.setattr("hybridal.lab.reports.factor_figures.factor_figures", lambda _: ())
     monkeypatch.setattr("hybridal.lab.paper.figures.figures", lambda _: ())
-    folder = made_up(tmp_path / "s", schedules=("retrain", "finetune"), **FEW)
+    folder = made_up_study(tmp_path / "s", schedules=("retrain", "finetune"), **FEW)
     object.__setattr__(folder.study, "name", name)
     write_study_report(folder, catalogue)
     tables = {path.stem for path in (tmp_path / "s" / "report" / "tables").glob("*.csv")}
@@ -99,6 +99,6 @@ def test_the_paper_s_catalogue_is_added_for_its_presets_or_on_request(
 
 
 def test_an_unknown_catalogue_is_refused(tmp_path: Path) -> None:
-    folder = made_up(tmp_path / "s", schedules=("retrain",), **FEW)
+    folder = made_up_study(tmp_path / "s", schedules=("retrain",), **FEW)
     with pytest.raises(UserError, match="`catalogue` must be standard or paper, not 'papers'"):
         write_study_report(folder, "papers")

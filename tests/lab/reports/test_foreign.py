@@ -15,7 +15,7 @@ from hybridal.lab.study.study_results import results
 from hybridal.reports.display_names import schedule_of, style_of
 from hybridal.reports.run_report import comparison_table, run_page
 
-from ...reports.made_up import ABOUT
+from ...reports.made_up_rounds import ABOUT
 from . import studies
 
 PACKAGE = """

@@ -1,4 +1,4 @@
-"""The same facts give the same reports: every table, every sentence and what every figure draws, against a stored copy.
+"""The same records give the same reports: every table, sentence and figure is compared with a stored copy.
 
 `python -m tests.lab.reports.test_golden` replaces the stored copy after an intended change; review its diff.
 """
@@ -39,9 +39,9 @@ from hybridal.system.files import strict_json
 from hybridal.tasks.store import save_task
 from hybridal.testing.small import toy_task
 
-from ...reports.made_up import ABOUT, SPECS, bare, histories_of, history_of
+from ...reports.made_up_rounds import ABOUT, SPECS, bare, histories_of, history_of
 from ...reports.page_reader import Read, read_page
-from .example import made_up
+from .example import made_up_study
 from .studies import write_study
 
 FOLDER = Path(__file__).parent / "golden"
@@ -57,12 +57,12 @@ FEW: dict[str, Any] = {
 }
 
 STUDIES: dict[str, Callable[[Path], StudyFolder]] = {
-    "example": made_up,
-    "regret": lambda path: made_up(path, rounds=4, schedules=SWITCHES),
-    "tuning": lambda path: made_up(path, schedules=("retrain", *GRID), tasks=("imdb",)),
-    "pools": lambda path: made_up(path, vary=({"initial": 50}, {"initial": 200}), **FEW),
-    "samplers": lambda path: made_up(path, acquisitions=("entropy", "badge"), **FEW),
-    "backbones": lambda path: made_up(path, backbones=("bert", "tiny"), **FEW),
+    "example": made_up_study,
+    "regret": lambda path: made_up_study(path, rounds=4, schedules=SWITCHES),
+    "tuning": lambda path: made_up_study(path, schedules=("retrain", *GRID), tasks=("imdb",)),
+    "pools": lambda path: made_up_study(path, vary=({"initial": 50}, {"initial": 200}), **FEW),
+    "samplers": lambda path: made_up_study(path, acquisitions=("entropy", "badge"), **FEW),
+    "backbones": lambda path: made_up_study(path, backbones=("bert", "tiny"), **FEW),
     "signals": lambda path: preset_study(path, "signals", tasks=("imdb", "yahoo"), seeds=(1,), rounds=12),
     "main": lambda path: preset_study(
         path, "main", tasks=("imdb", "yahoo", "sst2"), backbones=("bert",), seeds=(1, 2, 3), rounds=4
@@ -150,7 +150,7 @@ def study_report(name: str, root: Path) -> dict[str, Any]:
 
 
 def run_reports(root: Path) -> dict[str, Any]:
-    """Runs as they are, one that has just begun, one without measures, and all of them side by side."""
+    """Reports of complete runs, a run with one round, a run without measures, and their comparison."""
     found = {}
     for name, history in {
         "hybrid:accuracy": history_of("hybrid:accuracy:0.005:2"),

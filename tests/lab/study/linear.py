@@ -96,7 +96,7 @@ class _Rows:
 
 
 class Watched(Experiment):
-    """A cell that counts: which words were computed, their weights, and how many states are alive at once."""
+    """A cell that records which update sequences were computed, their weights, and how many states exist at once."""
 
     def watch(self) -> Watched:
         object.__setattr__(self, "words", [])

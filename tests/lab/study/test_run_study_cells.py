@@ -17,7 +17,7 @@ from hybridal.runs.assemble import Notify, find_task
 from hybridal.runs.settings import Settings
 from hybridal.tasks import Task
 
-from .small import small_study
+from .small_study import small_study
 
 
 def timeless(folder: StudyFolder) -> dict[str, dict[str, Round]]:

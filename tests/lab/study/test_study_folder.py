@@ -76,7 +76,7 @@ def test_one_process_at_a_time_works_on_a_cell(folder: StudyFolder) -> None:
 
 
 def test_study_json_is_written_after_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever its creation is cut off; what is left then is not taken for another study's."""
+    """Wherever the creation is interrupted; the remains are not taken for another study's."""
     study = Study("s", ("imdb",), ("retrain",), seeds=(1,))
     tasks = {"one": toy_task(12, 4, 4), "two": toy_task(12, 4, 4, seed=1)}
 

@@ -1,4 +1,4 @@
-"""Shared or alone, the same rounds: each word is computed once."""
+"""Shared and separate runs give the same rounds, and each update sequence is computed once."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def timeless(facts: Sequence[Round]) -> list[Round]:
     return [replace(fact, seconds={}) for fact in facts]
 
 
-def by_word(facts: Sequence[Round]) -> dict[str, Round]:
+def by_sequence(facts: Sequence[Round]) -> dict[str, Round]:
     return {fact.update_sequence: fact for fact in timeless(facts)}
 
 
@@ -198,7 +198,7 @@ def test_begin_is_called_before_each_round(tmp_path: Path) -> None:
 
 
 class TestCutOff:
-    """Every word of four letters is walked: forks within forks."""
+    """Every update sequence of four letters, with nested forks."""
 
     WORDS = sum(2**t for t in range(1, 5))
     COMPUTED = WORDS - 1  # the first round is the same for both letters
@@ -258,7 +258,7 @@ class TestCutOff:
         else:
             folder.rename(tmp_path / "gone")
         facts = walked(cell, ALL_WORDS, folder, known)
-        assert by_word(facts) == by_word(whole)
+        assert by_sequence(facts) == by_sequence(whole)
         assert len(facts) == len(whole), "a round was recorded twice"
         assert max(Counter(cell.words).values()) == 2
 
@@ -301,14 +301,14 @@ class TestCutOff:
     def test_walk_from_records_equals_the_original(
         self, make: Callable[[], Watched], specs: tuple[str, ...], tmp_path: Path
     ) -> None:
-        """To the last bit: weights, and every fact of the rounds that follow."""
+        """To the last bit: weights, and every record of the rounds that follow."""
         cell, schedules = make(), schedules_of(*specs)
         whole = walked(cell, schedules, tmp_path / "whole")
         expected = dict(cell.weights)
         cell.watch()
         known = [fact for fact in whole if fact.round < cell.rules.rounds]
         facts = walked(cell, schedules, tmp_path / "again", known)
-        assert by_word(facts) == by_word(whole)
+        assert by_sequence(facts) == by_sequence(whole)
         assert all(same_bits(weights, expected[sequence]) for sequence, weights in cell.weights.items())
         assert max(Counter(cell.words).values()) == 1
 

@@ -73,7 +73,7 @@ def test_a_real_encoder(tmp_path: Path) -> None:
 
 
 class Flat(torch.nn.Module):  # type: ignore[misc]
-    """Says the same of all texts."""
+    """Returns the same logit for all texts."""
 
     def __init__(self, logit: float) -> None:
         super().__init__()

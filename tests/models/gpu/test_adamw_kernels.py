@@ -58,7 +58,7 @@ def by_torch(carried: int) -> list[Tensor]:
 
 
 def by_kernels(runs: list[int]) -> list[Tensor]:
-    """So many steps in each run."""
+    """Replay this number of steps in each run."""
     from hybridal.models.gpu.adamw_kernels import StackOptimizer
 
     weights: Any = Weights()

@@ -40,7 +40,7 @@ def test_one_row_holds_all_texts_of_a_batch(texts: list[list[int]]) -> None:
 
 
 def test_a_row_has_room_for_a_token_of_each_text_of_a_full_batch() -> None:
-    """A step is recorded with such texts: in a shorter row its kernels would write beyond the end."""
+    """A step is recorded with such texts: with a shorter row its kernels would write beyond the end."""
     texts = Examples(Tokens.of([[1, 2]] * 301, pad=0), np.arange(301), np.zeros(301, dtype=np.int64))
     shapes = [shape for shape, _ in OneRow(ANY).pack(texts, [np.arange(300), np.arange(300, 301)], 1)]
     assert shapes == [(300, 640, 64), (300, 384, 64)]

@@ -189,7 +189,7 @@ def test_the_order_is_keyed_by_seed_and_round(classifier: Classifier, examples: 
 
 
 class Script:
-    """A validation whose losses are written down beforehand; it remembers what it was asked about."""
+    """A validation with scripted losses; it records its calls."""
 
     labels: Ints = np.zeros(1, dtype=np.int64)
 
@@ -212,7 +212,7 @@ Scripted = Callable[..., tuple[Fit, Script]]
 
 @pytest.fixture
 def scripted(classifier: Classifier, tiny: Backbone, task: Task) -> Scripted:
-    """Trains with scripted losses on very little."""
+    """Train with scripted losses on a few examples."""
     few = examples_of(tiny, task.train, [0, 1])
 
     def scripted(losses: Sequence[float], **changes: Any) -> tuple[Fit, Script]:

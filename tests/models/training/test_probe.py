@@ -29,7 +29,7 @@ def blobs(seed: int, size: int, classes: int, width: int = 6, noise: float = 1.0
 
 @pytest.mark.parametrize(("classes", "size", "penalty"), [(2, 30, 1.0), (3, 80, 10.0), (7, 12, 0.3)])
 def test_probe_weights_equal_scikit_learn(classes: int, size: int, penalty: float) -> None:
-    """Which is told of the share of a label that each class has beforehand by examples of little weight."""
+    """scikit-learn gets the prior share of a label per class as examples with a small weight."""
     features, labels = blobs(1, size, classes)
     points = np.vstack([features, np.tile(features.mean(axis=0), (classes, 1))])
     weights = [*np.ones(size), *np.full(classes, PRIOR)]

@@ -20,7 +20,7 @@ from hybridal.app.web.web_app import create_app
 def browser(
     project: Project, name: str = "me", *, local: bool = True, app: FastAPI | None = None
 ) -> Iterator[TestClient]:
-    """A browser of this person (new people are annotators), which sends the word that changes need."""
+    """A browser of this person (new people are annotators), which sends the CSRF token."""
     with project.sessions.begin() as session:
         person = session.scalar(select(Person).where(Person.name == name)) or add_person(session, name, "annotator")
         cookie = sign_in(session, person)

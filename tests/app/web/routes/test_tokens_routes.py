@@ -41,7 +41,7 @@ def test_a_wrong_token_never_falls_back_on_a_cookie(app: FastAPI, owner: Visit) 
 
 
 def test_cookie_is_ignored_next_to_a_bearer_token(app: FastAPI, owner: Visit, project: Project) -> None:
-    """Neither lends the other anything: not the cookie its role, nor the token its freedom from the CSRF token."""
+    """The cookie's role does not apply, and the token does not lift the CSRF check of the cookie."""
     token = with_token(app, me(project), "annotator").client.headers["Authorization"]
     owner.client.headers["Authorization"] = token
     assert owner.get("/api/people").status_code == 403

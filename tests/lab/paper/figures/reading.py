@@ -26,7 +26,7 @@ def points(found: Line2D) -> list[tuple[float, float]]:
 
 
 def close(found: Sequence[tuple[float, float]], expected: Sequence[tuple[float, float]]) -> bool:
-    """Whether these are the same points, but for rounding."""
+    """Whether these are the same points up to rounding."""
     return len(found) == len(expected) and np.allclose(found, expected, rtol=1e-9, atol=0)
 
 

@@ -70,7 +70,7 @@ ROUNDS = 10
 
 
 def by_hand(made: Made) -> dict[tuple[str, int], dict[int, tuple[float, bool]]]:
-    """By cell and switch round: the regret, and whether F1 is kept; from the words of the runs alone."""
+    """By cell and switch round: the regret, and whether F1 is kept; computed from the update sequences alone."""
     found: dict[tuple[str, int], dict[int, tuple[float, bool]]] = {}
     for task, seed in made.results.runs[["task", "seed"]].drop_duplicates().to_numpy().tolist():
         own = made.results.runs[(made.results.runs["task"] == task) & (made.results.runs["seed"] == seed)]

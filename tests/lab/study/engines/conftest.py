@@ -12,7 +12,7 @@ from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.runs.export import export_model
 from hybridal.testing.small import toy_task
 
-from .small import begun, run, small_study, write_texts
+from .engine_studies import begun, run, small_study, write_texts
 from .two_nodes import TwoNodes
 
 
@@ -46,7 +46,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def nodes() -> Iterator[TwoNodes]:
-    """A cluster of two nodes, to which this process is connected; who loses the second finds another there."""
+    """A cluster of two nodes, to which this process is connected; a lost second node is replaced."""
     ray = pytest.importorskip("ray")
     with pytest.MonkeyPatch.context() as patch:
         # Without this a cluster on 127.0.0.1 is looked for at this machine's address in the network.

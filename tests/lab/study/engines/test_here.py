@@ -8,12 +8,12 @@ from hybridal.lab.study.engines import Here
 from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.system.thread_count import one_thread
 
-from .small import begun, facts, rounds, run, small_study
+from .engine_studies import begun, recorded_rounds, rounds, run, small_study
 
 
 def test_every_round_is_there_once(here: StudyFolder) -> None:
     words = {"R", "RR", "RRR", "RRRR", "F", "FF", "FFF", "FFFF", "RRF", "RRFF"}
-    assert all(set(found) == words for found in facts(here).values())
+    assert all(set(found) == words for found in recorded_rounds(here).values())
     assert all(here.complete(cell) for cell in here.cells)
     assert not any((here.home(cell) / "states").exists() for cell in here.cells)
 
@@ -31,7 +31,7 @@ def test_facts_do_not_depend_on_the_number_of_threads(task: dict[str, str], here
         run(folder, Here())
     finally:
         torch.set_num_threads(before)
-    assert facts(folder).items() <= facts(here).items()
+    assert recorded_rounds(folder).items() <= recorded_rounds(here).items()
 
 
 def test_threads_are_given_back() -> None:

@@ -23,13 +23,13 @@ from hybridal.models.loading import load_module
 from hybridal.runs.settings import Settings
 from hybridal.signals import SIGNALS
 
-from .small import begun, facts, run, small_study
+from .engine_studies import begun, recorded_rounds, run, small_study
 
 
 def test_cells_side_by_side_do_not_disturb_each_other(task: dict[str, str], here: StudyFolder, tmp_path: Path) -> None:
     folder = begun(tmp_path / "study", small_study(task, acquisitions=("entropy", "no-such-thing")))
     outcomes = run(folder, Lanes("cpu", 4))
-    assert facts(here).items() <= facts(folder).items()
+    assert recorded_rounds(here).items() <= recorded_rounds(folder).items()
     failed = [outcome.error or "" for outcome in outcomes.values() if outcome.error]
     assert len(failed) == 2
     assert all("no-such-thing" in error for error in failed)
@@ -49,7 +49,7 @@ def test_the_next_cell_of_a_lane_takes_over_what_is_loaded(
     monkeypatch.setattr(classifier, "load_module", load)
     folder = begun(tmp_path / "study", small_study(task))
     run(folder, Lanes("cpu", 1))
-    assert facts(folder) == facts(here)
+    assert recorded_rounds(folder) == recorded_rounds(here)
     assert loaded == [1]
 
 
@@ -121,7 +121,7 @@ def test_the_largest_model_says_how_many_lanes_there_are(
     monkeypatch.setattr(lanes, "lanes_here", one)
     folder = begun(tmp_path / "study", small_study(task, backbones=("tiny", "no/such/model")))
     outcomes = run(folder, Lanes("cpu"))
-    assert facts(here).items() <= facts(folder).items()
+    assert recorded_rounds(here).items() <= recorded_rounds(folder).items()
     assert sum(outcome.error is not None for outcome in outcomes.values()) == 2
     tiny = load_backbone("tiny", folder.task(folder.cells[0]))
     assert asked == [tiny.weight_bytes]
@@ -156,7 +156,7 @@ def test_all_signals_in_a_lane_a_cell(gpu: str, seeds: int, task: dict[str, str]
     folder = begun(tmp_path / "study", replace(study, device=gpu))
     outcomes = run(folder, Lanes(gpu, seeds))
     assert [outcome.error for outcome in outcomes.values()] == [None] * seeds
-    for found in facts(folder).values():
+    for found in recorded_rounds(folder).values():
         assert set(found["RR"]["changes"]) == set(SIGNALS.names())
 
 
@@ -173,8 +173,8 @@ def test_a_cell_among_others_has_the_facts_that_it_has_alone(
     run(together, Lanes("cuda", lanes))
     alone = begun(tmp_path / "alone", replace(study, seeds=(5,)))
     run(alone, Lanes("cuda", 1))
-    assert facts(alone)
-    assert facts(alone).items() <= facts(together).items()
+    assert recorded_rounds(alone)
+    assert recorded_rounds(alone).items() <= recorded_rounds(together).items()
 
 
 def test_as_many_lanes_as_memory_holds_but_never_none() -> None:

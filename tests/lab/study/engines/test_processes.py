@@ -19,7 +19,7 @@ from hybridal.lab.study.engines.processes import DIED, Processes
 from hybridal.lab.study.study import CellPlan
 from hybridal.lab.study.study_folder import StudyFolder
 
-from .small import begun, facts, once, rounds, run, small_study
+from .engine_studies import begun, once, recorded_rounds, rounds, run, small_study
 
 
 def test_a_killed_worker_and_a_failing_cell_change_nothing_for_the_others(
@@ -39,7 +39,7 @@ def test_a_killed_worker_and_a_failing_cell_change_nothing_for_the_others(
         outcomes = run(folder, Processes([Lanes("cpu", 1)]))
     assert before[0] < rounds(folder, sound)
     assert outcomes[sound.key].error is None
-    assert facts(folder)[sound.key] == facts(here)[sound.key]
+    assert recorded_rounds(folder)[sound.key] == recorded_rounds(here)[sound.key]
     error = outcomes[broken.key].error
     assert error is not None
     assert "Traceback" in error
@@ -99,7 +99,7 @@ def test_a_worker_ends_with_its_driver_in_the_middle_of_a_cell(here: StudyFolder
 
 
 class FakeWorker:
-    """Computes nothing; some cells kill it, and all that it has not told of die with it."""
+    """Computes nothing; some cells kill it, and the results that it has not sent yet are lost."""
 
     deadly: frozenset[str] = frozenset()
     sick: frozenset[str] = frozenset()
@@ -181,7 +181,7 @@ def test_cells_are_dealt_out_though_one_process_is_ready_first(
         give(worker, cell)
 
     def slow(workers: dict[Any, FakeWorker]) -> list[FakeWorker]:
-        """The first speaks until it has nothing new to say; only then the second is heard, and answers come."""
+        """The first worker sends until it has no new result; only then the second is read."""
         free = [worker for worker in workers if None in worker.outcomes]
         return free[:1] or [worker for worker in workers if worker.outcomes]
 
@@ -229,4 +229,4 @@ assert [outcome.error for outcome in outcomes] == [None] * len(folder.cells)
     if place == "cuda":
         here = begun(tmp_path / "alone", folder.study)
         run(here, Lanes("cuda", 1))
-    assert facts(folder) == facts(here)
+    assert recorded_rounds(folder) == recorded_rounds(here)

@@ -21,7 +21,7 @@ from hybridal.lab.study.study import CellPlan
 from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.system.ray_cluster import connected, gpu_share
 
-from .small import begun, facts, once, rounds, run, small_study
+from .engine_studies import begun, once, recorded_rounds, rounds, run, small_study
 from .two_nodes import TwoNodes
 
 LONG = {"rounds": 16, "max_epochs": 3}
@@ -48,7 +48,7 @@ def test_the_same_facts_as_in_one_process_and_failures_do_not_spread(
     outcomes = run(folder, RayEngine(nodes.address))
     sound, broken = folder.cells[:2], folder.cells[2:]
     assert [outcomes[cell.key].error for cell in sound] == [None, None]
-    assert facts(here).items() <= facts(folder).items()
+    assert recorded_rounds(here).items() <= recorded_rounds(folder).items()
     for cell in broken:
         error = outcomes[cell.key].error
         assert error is not None
@@ -67,9 +67,9 @@ def test_a_driver_that_is_killed_loses_nothing(nodes: TwoNodes, task: dict[str, 
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, nodes.address, str(folder.path)])
     with once(lambda: rounds(folder, cell) > 0, driver.kill):
         assert driver.wait(150) == -signal.SIGKILL
-    (known,) = facts(folder).values()
+    (known,) = recorded_rounds(folder).values()
     (outcome,) = run(folder, RayEngine(nodes.address)).values()
-    (after,) = facts(folder).values()
+    (after,) = recorded_rounds(folder).values()
     assert outcome.error is None
     assert 0 < len(known) < len(after) == LONG["rounds"]
     assert known.items() <= after.items()
@@ -89,7 +89,7 @@ def test_second_driver_gets_the_owner_of_the_lock(
     folder = begun(tmp_path / "study", small_study(task))
     with folder.working_on(folder.cells[1]), pytest.raises(RunError, match=f"in use by process {os.getpid()}"):
         run(folder, RayEngine(nodes.address))
-    assert facts(folder) == {cell.key: {} for cell in folder.cells}
+    assert recorded_rounds(folder) == {cell.key: {} for cell in folder.cells}
 
 
 @pytest.mark.ray
@@ -108,7 +108,7 @@ def test_a_lost_node_loses_nothing(
         start(driver, cell)
 
     def computed(recorder: Any, key: str, *rest: Any) -> str | None:
-        """On the node that is to be lost, a cell says that it is there and never says that it has ended."""
+        """On the node that will be lost, a cell reports its start and never ends."""
         import ray
 
         if ray.get_runtime_context().get_node_id() != lost:
@@ -126,7 +126,7 @@ def test_a_lost_node_loses_nothing(
     with once(in_the_middle, nodes.lose_second):
         outcomes = run(folder, RayEngine(nodes.address))
     assert [outcome.error for outcome in outcomes.values()] == [None] * 3
-    assert all(len(found) == rules["rounds"] for found in facts(folder).values())
+    assert all(len(found) == rules["rounds"] for found in recorded_rounds(folder).values())
     (again,) = (key for key, path in there.items() if path.exists())
     assert Counter(started) == Counter([*there, again])
 
@@ -206,7 +206,7 @@ def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) 
 
 
 class Resources:
-    """As much of Ray as is asked for its resources."""
+    """The part of Ray that reports resources."""
 
     def __init__(self, gpus: int) -> None:
         self.gpus = gpus

@@ -9,7 +9,7 @@ from hybridal.errors import RunError
 from hybridal.lab.study.engines.ray_worker import JournalWriter, check_alike, versions
 from hybridal.lab.study.study_folder import StudyFolder
 
-from .small import begun, rounds, small_study
+from .engine_studies import begun, rounds, small_study
 
 
 @pytest.fixture

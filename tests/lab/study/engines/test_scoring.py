@@ -48,7 +48,7 @@ def test_lost_worker_does_not_change_the_scores(
 
 
 class FakeScorers:
-    """Scorers who answer last come, first served, and die when `dies` says so."""
+    """Scorers that answer in reverse order and die when `dies` is true."""
 
     def __init__(self, size: int, dies: list[bool]) -> None:
         self.idle, self.busy, self.dies = list(range(size)), list[Any](), dies

@@ -18,7 +18,7 @@ from hybridal.learners.shards import NOTE, PoolPredictions, texts_in
 from hybridal.system.thread_count import one_thread
 from hybridal.testing.small import toy_task
 
-from .small import once
+from .engine_studies import once
 from .two_nodes import TwoNodes
 
 TEXTS = toy_task().train.texts[:96]
@@ -81,7 +81,7 @@ def test_a_node_lost_in_the_middle_costs_its_file(
 
 
 class ScorerHere:
-    """One of this process, in the place of those of a cluster."""
+    """A scorer in this process instead of a cluster's."""
 
     def __init__(self, model: Path) -> None:
         self.scorer = Scorer({file.name: file.read_bytes() for file in model.iterdir() if file.is_file()}, "cpu")

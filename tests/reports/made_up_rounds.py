@@ -38,7 +38,7 @@ def metrics(right: int, n: int, confidence: float) -> Metrics:
 
 
 def round_after(history: tuple[Round, ...], schedule: Schedule, rounds: int = 10) -> Round:
-    """The next round: a function of its word, as invariant 1 asks."""
+    """The next round: a function of its update sequence, as invariant 1 requires."""
     t = len(history) + 1
     update = schedule.decide(history)
     sequence = (history[-1].update_sequence if history else "") + update.letter

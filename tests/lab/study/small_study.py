@@ -20,7 +20,7 @@ RULES = {
 
 
 def small_study(folder: Path, **changes: Any) -> Study:
-    """Two seeds of three schedules on the toy task, in a minute's hundredth."""
+    """Two seeds of three schedules on the toy task; takes less than a second."""
     task = {"task": str(toy_file(folder)), "text": "body", "label": "kind", "validation_size": 20, "test_size": 12}
     study = Study(
         "small",

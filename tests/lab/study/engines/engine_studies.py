@@ -1,4 +1,4 @@
-"""A study of seconds, and what its folder says."""
+"""A study that takes seconds, and its records."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def run(folder: StudyFolder, engine: Engine) -> dict[str, CellOutcome]:
     return {outcome.key: outcome for outcome in run_study(folder, engine)}
 
 
-def facts(folder: StudyFolder) -> dict[str, Facts]:
-    """Every fact of every cell by its word, seconds apart; each must be there once."""
-    return {cell.key: _facts(folder, cell) for cell in folder.cells}
+def recorded_rounds(folder: StudyFolder) -> dict[str, Facts]:
+    """Every record of every cell by its update sequence, without seconds; each must exist once."""
+    return {cell.key: _recorded_rounds(folder, cell) for cell in folder.cells}
 
 
-def _facts(folder: StudyFolder, cell: CellPlan) -> Facts:
+def _recorded_rounds(folder: StudyFolder, cell: CellPlan) -> Facts:
     lines = folder.journal(cell).read()
     twice = [sequence for sequence, count in Counter(line["update_sequence"] for line in lines).items() if count > 1]
     assert not twice, f"{cell.key} has {twice} more than once"
