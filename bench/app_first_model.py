@@ -32,7 +32,7 @@ LONGEST = 300.0
 
 
 def first_model(folder: Path, backbone: str, pause: float, whole: bool) -> dict[str, float]:
-    """The seconds of one project: to label, to the first model, and, where it is asked for, to the end of its round."""
+    """The seconds of one project: of labelling, until the first model and, if requested, until the end of its round."""
     task = load_task(DEMO.task, classes=DEMO.classes)
     truth = task.answers(task.train.ids)
     rows = [(id, text, None) for id, text in zip(task.train.ids, task.train.texts, strict=True)]
@@ -58,7 +58,7 @@ def first_model(folder: Path, backbone: str, pause: float, whole: bool) -> dict[
 
 
 def until(project: Project, there: Any) -> None:
-    """Waits until the trainer says so."""
+    """Wait until the trainer reports this state."""
     start = time.perf_counter()
     while time.perf_counter() - start < LONGEST:
         with project.reads() as session:

@@ -1,9 +1,9 @@
-"""Lists of 200,000 texts: `python -m bench.app_lists` writes what a page waits for into bench/results/app.json.
+"""Lists of 200,000 texts: `python -m bench.app_lists` writes the response times to bench/results/app.json.
 
 The texts are made up of common words, two in a hundred are labelled, and a model of 20 classes has scored them all. A
-request is timed in this process, from its routing to its answer: what the network adds is not the app's. Each list is
-asked for several times: the fastest tells what it takes on a machine that does nothing else. What the processor spends,
-here and in a PostgreSQL on the same machine, tells it on a busy one too.
+request is timed in this process, from its routing to its response, without the network. Each list is requested several
+times: the fastest response is that of an idle machine. The processor time, here and in a PostgreSQL on the same
+machine, is comparable on a busy machine too.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def measured(project: Project) -> dict[str, dict[str, float]]:
 
 
 def backends(project: Project) -> list[Path]:
-    """Where Linux says how long the processes of a PostgreSQL server that serve this project were at work."""
+    """The files in which Linux counts the processor time of this project's PostgreSQL processes."""
     if project.engine.dialect.name != "postgresql":
         return []
     with project.reads() as session:
@@ -123,7 +123,7 @@ def backends(project: Project) -> list[Path]:
 
 
 def processor_ms(servers: Sequence[Path]) -> float:
-    """What was spent so far, here and there."""
+    """Processor time so far, in this process and in PostgreSQL."""
     return 1e3 * time.process_time() + sum(int(path.read_text().split()[0]) / 1e6 for path in servers)
 
 

@@ -65,7 +65,7 @@ class Browser:
 
 
 class Person:
-    """One annotator: reads, answers, and now and then sends an answer twice, as a page does that heard nothing."""
+    """An annotator who sometimes sends an annotation twice, as a page does after a lost response."""
 
     def __init__(self, browser: Browser, labels: int, pause: float, seed: int) -> None:
         self.browser, self.labels, self.pause, self.random = browser, labels, pause, random.Random(seed)

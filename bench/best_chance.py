@@ -1,4 +1,4 @@
-"""Every signal gets its best chance, from results/findings.parquet: what came of its published ε, and of its own."""
+"""Every signal with its published ε and with its own best ε, from results/findings.parquet."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def title(spec: str) -> str:
 
 
 def switching(ends: pd.DataFrame) -> list[str]:
-    """The rules that switched in one run at least, after fine-tuning from the start; the others are retraining."""
+    """Fine-tuning and the rules that switched in at least one run; the others equal retraining."""
     made = ends.groupby("schedule")["t_star"].count()
     return [FINETUNE, *(spec for spec in RULES if made[spec])]
 
 
 def f1_and_cost(ends: pd.DataFrame) -> str:
-    """Macro-F1 against retraining and fine-tuning, each with what it is not below over tasks, steps and regret."""
+    """Macro-F1 against retraining and fine-tuning with lower bounds over tasks, and steps and regret."""
     regret, rows = regret_of(ends, (0.5,)), []
     for spec in switching(ends):
         own, retrain = pairs(ends, spec)
@@ -46,7 +46,7 @@ def f1_and_cost(ends: pd.DataFrame) -> str:
 
 
 def calibration(ends: pd.DataFrame) -> str:
-    """NLL raw and scaled against both ends, and against a coin between them at equal steps."""
+    """NLL raw and scaled against both extremes, and against a random choice between them at equal steps."""
     rows = []
     for spec in switching(ends):
         own, retrain = pairs(ends, spec)
@@ -62,7 +62,7 @@ def calibration(ends: pd.DataFrame) -> str:
 
 
 def grid(cells: Sequence[Cell], signal: str) -> str:
-    """How far F1 and steps go over the (ε, k) of a signal, the paper's and ours, that were computed in all cells."""
+    """The range of F1 and steps over the (ε, k) of a signal, the paper's and ours, that were computed in all cells."""
     asked = [*rules_of(signal), *(spec for spec in preset("tuning").schedules if rule_of(spec).signal.name == signal)]
     specs = list(dict.fromkeys(schedule_of(spec).spec for spec in asked))
     found = runs(cells, [RETRAIN, *specs])

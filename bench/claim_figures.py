@@ -1,4 +1,4 @@
-"""The figures of the paper's claims: where schedules end for their cost, and how far signals are from settling."""
+"""The figures of the paper's claims: final scores against cost, and how far signals are from stabilising."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def draw_chances(runs: pd.DataFrame, path: Path) -> None:
 
 
 def draw_signals(cells: Sequence[Cell], path: Path) -> None:
-    """Round by round how much retraining runs still change, and the thresholds below which they count as settled."""
+    """The changes of retraining runs by round, with the thresholds of stability."""
     with styled():
         figure = new_figure(3.4, WIDTH)
         for axes, tuned in zip(figure.subplots(1, 2), (ALPHA, ACCURACY), strict=True):

@@ -1,4 +1,4 @@
-"""The paper's claims about where schedules end, from results/findings.parquet: F1, cost, calibration, regret."""
+"""The paper's claims about the last round, from results/findings.parquet: F1, cost, calibration, regret."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAPER_PARITY = {
 
 
 def name(spec: str) -> str:
-    """As people write it: ε and k only where they are not the signal's own.
+    """The short name of a schedule: ε and k only if they differ from the signal's defaults.
 
     >>> name(ACCURACY), name("hybrid:alpha:0.0003:3")
     ('`hybrid:accuracy`', '`hybrid:alpha:0.0003:3`')
@@ -44,13 +44,13 @@ def name(spec: str) -> str:
 
 
 def whole(runs: pd.DataFrame) -> pd.DataFrame:
-    """Without the seeds in which a schedule lacks a task: words that were computed by chance are no fair sample."""
+    """Leave out seeds in which a schedule lacks a task: runs that were computed by chance are no fair sample."""
     tasks = runs.groupby(SOURCE)["task"].transform("nunique")
     return runs[runs.groupby([*SOURCE, "seed", "schedule"])["task"].transform("nunique") == tasks]
 
 
 def pairs(runs: pd.DataFrame, spec: str, reference: str = RETRAIN) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The ends of two schedules, side by side, in the cells of one source that have both."""
+    """The last rounds of two schedules in the cells of one source that have both."""
     ends = [runs[runs["schedule"] == one].set_index(KEY).sort_index() for one in (spec, reference)]
     common = ends[0].index.intersection(ends[1].index)
     return ends[0].loc[common], ends[1].loc[common]
@@ -117,10 +117,10 @@ def parity(runs: pd.DataFrame) -> str:
 
 @dataclass(frozen=True)
 class Toss:
-    """A schedule's NLL, and that of a coin which retrains a whole run or fine-tunes it, at the same mean cost.
+    """NLL of a schedule, and of a random choice between retraining and fine-tuning whole runs at the same cost.
 
-    Below 0 the `gain` says that a schedule is better calibrated than chance between the two extremes is for the same
-    steps. `avoided` is the share of fine-tuning's penalty that it does not pay.
+    A `gain` below 0 means that the schedule is better calibrated than this random choice. `avoided` is the share of
+    fine-tuning's penalty that the schedule avoids.
     """
 
     nll: float
@@ -134,7 +134,7 @@ class Toss:
 
 
 def coin_toss(runs: pd.DataFrame, spec: str, each_task: bool = False) -> Toss:
-    """With a coin for each task a schedule gains nothing by retraining where fine-tuning harms most: only by timing."""
+    """With a random choice per task, retraining the tasks that fine-tuning harms is no gain: only the timing counts."""
     own, retrain = pairs(runs, spec)
     finetune = pairs(runs, spec, FINETUNE)[1]
     cost = [ends["steps"].groupby("task").transform("mean") for ends in (own, retrain, finetune)]
@@ -160,10 +160,10 @@ def coin(runs: pd.DataFrame) -> str:
 
 
 def regret_of(runs: pd.DataFrame, weights: Sequence[float]) -> pd.DataFrame:
-    """By cell and schedule, what it has above the best switch round in the objective of Problem 1, for each λ.
+    """By cell and schedule, the regret in the objective of Problem 1 against the best switch round, for each λ.
 
     Cost is counted in steps. A switch round that was not computed might be better still: regrets are at least so large.
-    F1 is judged apart (`low`), because who keeps its bound in a cell is mostly noise.
+    The F1 constraint is judged separately (`low`), because whether a cell meets it is mostly noise.
     """
     found: list[dict[Any, Any]] = []
     known = runs.assign(switch=[switch_round(sequence) for sequence in runs["update_sequence"]]).dropna(
@@ -194,7 +194,7 @@ def regrets(runs: pd.DataFrame, weights: Sequence[float] = (0.5, 1.0, 2.0)) -> s
 
 
 def validation_and_stopping(runs: pd.DataFrame) -> str:
-    """Schedules against retraining, and against themselves as usual, with 50 validation labels or without stopping."""
+    """Schedules with 50 validation labels or without early stopping, against retraining and against their default."""
     titles = {
         "validation_size=50": "50 validation labels",
         "validation_size=50, learning_rate=5e-05": "50 validation labels, rate 5e-5",

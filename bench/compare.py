@@ -21,7 +21,7 @@ CONTENDERS = {
 
 
 def compare(jobs: list[Job], repeats: int, screen: Screen) -> Turns:
-    """Every contender's answers, repeat by repeat; who did not do the work that was asked for is refused."""
+    """The results of every contender, by repeat; a contender that did other work is refused."""
     turns: dict[str, list[dict[str, Any]]] = {name: [] for name in CONTENDERS}
     for repeat in range(1, repeats + 1):
         for name, (python, module) in CONTENDERS.items():
@@ -33,7 +33,7 @@ def compare(jobs: list[Job], repeats: int, screen: Screen) -> Turns:
 
 
 def check(name: str, jobs: list[Job], answer: dict[str, Any]) -> None:
-    """Everybody took the same steps, scored all candidates and chose as many of them."""
+    """Check that every contender took the same steps, scored all candidates and chose the same number."""
     for job, turn in zip(jobs, answer["turns"], strict=True):
         rules, chosen = job.rules, set(turn["chosen"])
         asked = range(rules.labelled, rules.labelled + rules.candidates)

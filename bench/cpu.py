@@ -32,7 +32,7 @@ RESULT = ROOT / "bench" / "results" / "cpu.json"
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measures what is asked for, or says in one sentence why not."""
+    """Measure the requested parts, or print in one sentence why it is not possible."""
     parser = arguments()
     asked = parser.parse_args(words)
     if asked.repeats < 1:
@@ -72,7 +72,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def growth(texts: list[str], pools: Sequence[int], screen: Screen) -> list[dict[str, Any]]:
-    """Ours alone: rounds over ever larger pools, each in a process of its own, then with ever more labels."""
+    """Only for our engine: rounds over growing pools, each in a separate process, then with more labels."""
     answers = {}
     for pool in pools:
         with screen.step(f"a pool of {pool:,}"):

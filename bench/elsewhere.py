@@ -1,4 +1,4 @@
-"""The paper's claims elsewhere: where labels are drawn at random, and on an encoder of its size."""
+"""The paper's claims with labels drawn at random, and on an encoder of the paper's size."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PAIRED = (RETRAIN, FINETUNE, ALPHA, ACCURACY, "auto")
 
 
 def among(runs: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Runs in the cells that others have too."""
+    """Runs in the cells that the other runs have too."""
     known = pd.MultiIndex.from_frame(others[KEY])
     return runs[pd.MultiIndex.from_frame(runs[KEY]).isin(known)]
 
 
 def side_by_side(what: str, kinds: Mapping[str, pd.DataFrame], specs: Sequence[str]) -> str:
-    """Each schedule against retraining, and against fine-tuning; each kind by itself."""
+    """Each schedule against retraining and against fine-tuning, separately for each kind of labels."""
     rows = [_row(kind, runs, spec) for kind, runs in kinds.items() for spec in has(runs, specs)]
     head = [what, "schedule", "cells", "fired", "macro-F1", "against retraining", "against fine-tuning"]
     return table([*head, "steps, share of retraining's", "NLL to retraining's", "scaled NLL"], rows)
@@ -59,14 +59,14 @@ def ends_by_task(runs: pd.DataFrame) -> str:
 
 
 def _both(entropy: pd.DataFrame, random: pd.DataFrame, spec: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The ends of a schedule with either kind of labels, in the cells that have both."""
+    """The last rounds of a schedule with both kinds of labels, in the cells that have both."""
     ends = [runs[runs["schedule"] == spec].set_index(KEY).sort_index() for runs in (entropy, random)]
     common = ends[0].index.intersection(ends[1].index)
     return ends[0].loc[common], ends[1].loc[common]
 
 
 def chosen_or_drawn(entropy: pd.DataFrame, random: pd.DataFrame) -> str:
-    """What choosing labels by entropy brings over drawing them, schedule by schedule."""
+    """The gain of choosing labels by entropy over random labels, by schedule."""
     rows = []
     for spec in has(random, SCHEDULES):
         chosen, drawn = _both(entropy, random, spec)
@@ -79,7 +79,7 @@ def chosen_or_drawn(entropy: pd.DataFrame, random: pd.DataFrame) -> str:
 
 
 def by_task(entropy: pd.DataFrame, random: pd.DataFrame) -> str:
-    """Fine-tuning against retraining with either kind of labels, and what entropy brings under either, on each task."""
+    """Fine-tuning against retraining with both kinds of labels, and the gain of entropy, by task."""
     columns = []
     for runs in (among(entropy, random), random):
         own, retrain = pairs(runs, FINETUNE)

@@ -1,4 +1,4 @@
-"""Two engines, one method, from results/findings.parquet: what both computed, and what either says alone."""
+"""Two engines of the same method, from results/findings.parquet: compared on common runs, and each alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def both(first: Sequence[Cell], second: Sequence[Cell]) -> list[tuple[Cell, Cell
 def joined(parts: Sequence[Sequence[Cell]], edition: str) -> list[Cell]:
     """Cells that several commits of one engine computed in parts: rounds that two of them have must be equal.
 
-    Changes of signals are not compared: what measures a model may be rewritten where what makes it is not.
+    Changes of signals are not compared: the code of a signal may change while the training does not.
     """
     found: dict[tuple[str, ...], Cell] = {}
     for cell in (cell for part in parts for cell in part):
@@ -58,7 +58,7 @@ def same_method(first: Sequence[Cell], second: Sequence[Cell], old: pd.DataFrame
 
 
 def same_answers(sources: Sequence[tuple[Sequence[Cell], pd.DataFrame]]) -> str:
-    """What the claims rest on, from the facts of each edition alone."""
+    """The figures behind the claims, from the records of each edition alone."""
     answers = [_answers(*source) for source in sources]
     rows = [[question, *(answer[question] for answer in answers)] for question in answers[0]]
     counts = [len(runs[runs["schedule"] == RETRAIN]) for _, runs in sources]

@@ -35,7 +35,7 @@ MEASURED = [part.name for part in fields(Metrics) if part.name != "support"]  # 
 
 
 def published(folder: StudyFolder, engine: str, study: str | None = None) -> pd.DataFrame:
-    """All rounds that a study has recorded, without seconds; `study` is what to call it, where not by its own name."""
+    """All recorded rounds of a study, without seconds; `study` replaces its name."""
     return pd.DataFrame(
         [
             {**_cell(study or folder.study.name, cell, engine), **_row(fact)}
@@ -70,7 +70,7 @@ def _row(fact: Round) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """What a cell is called, how many rounds a run has in it, and its rounds by their word."""
+    """The name of a cell, the number of rounds of a run, and its rounds by update sequence."""
 
     named: Mapping[str, Any]
     rounds: int
@@ -119,7 +119,7 @@ def _history(cell: Cell, spec: str) -> tuple[Round, ...]:
 
 
 def runs(cells: Iterable[Cell], specs: Sequence[str]) -> pd.DataFrame:
-    """A row a run: its end, its whole cost, and when it switched."""
+    """One row per run: its last round, its total cost, and when it switched."""
     return pd.DataFrame(
         [
             {**cell.named, "schedule": spec, **run_row(spec, history)}

@@ -1,4 +1,4 @@
-"""From what was measured to figures: medians with their spread, and ratios within one repeat."""
+"""Figures from measurements: medians with their spread, and ratios within one repeat."""
 
 from __future__ import annotations
 

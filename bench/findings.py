@@ -1,4 +1,4 @@
-"""What docs/findings.md rests on results/: `python -m bench.findings` prints its tables and draws its figures."""
+"""The tables and figures of docs/findings.md from results/: `python -m bench.findings` prints and draws them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def facts() -> tuple[Cell, ...]:
 
 
 def of(all_cells: Sequence[Cell], **named: str) -> list[Cell]:
-    """The cells that are called so."""
+    """The cells with these names."""
     return [cell for cell in all_cells if named.items() <= cell.named.items()]
 
 

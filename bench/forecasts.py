@@ -1,4 +1,4 @@
-"""Whether 90% forecasts hold what came, and what stopping by them costs: `python -m bench.forecasts`.
+"""How often 90% forecasts contain the later score, and what stopping by them costs: `python -m bench.forecasts`.
 
 Runs of the learner on nine tasks (results/learners.parquet), and runs with a frozen encoder on skewed tasks
 (results/skewed.parquet, from `bench.skewed`) whose validation sets of 10 to 50 texts are drawn here.
@@ -38,7 +38,7 @@ SHARES: Mapping[str, tuple[float, ...]] = {
 
 @dataclass(frozen=True)
 class Run:
-    """What the rounds showed to a forecast, and the true accuracy and macro-F1 after each."""
+    """The observations of each round, and the true accuracy and macro-F1 after it."""
 
     seen: Sequence[Observation]
     truth: NDArray[np.float64]
@@ -136,7 +136,7 @@ def stopped(run: Run) -> tuple[float, float]:
 
 
 def back_test(kinds: Mapping[str, Sequence[Run]], head: str = "validation", every: int = 1) -> str:
-    """How often 90% intervals held what came, and what stopping by them cost and saved, for each kind of runs."""
+    """How often 90% intervals contained the later score, and what stopping by them cost and saved, by kind of runs."""
     rows = []
     for name, runs in kinds.items():
         shares = pd.DataFrame([one for run in runs for one in held(run, every)]).mean()

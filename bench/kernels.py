@@ -1,4 +1,4 @@
-"""Where a step of training goes on a GPU, kernel by kernel: `python -m bench.kernels --size minilm`.
+"""The time of a training step on a GPU, by kernel: `python -m bench.kernels --size minilm`.
 
 One lane alone, texts without meaning and random weights, as in `bench.study`: what a kernel takes here it takes of all
 lanes together, where they fill the GPU.
@@ -35,7 +35,7 @@ def texts(count: int, mean: int) -> Tokens:
 
 
 def by_kernel(events: Iterable[Any], steps: int) -> list[tuple[str, float, float]]:
-    """Names, how often a step launches each, and what they take of it in µs; the longest first."""
+    """Kernel names, launches per step and time per step in µs; the longest first."""
     taken: dict[str, list[float]] = defaultdict(list)
     for event in events:
         taken[event.name].append(event.device_time_total)
@@ -44,7 +44,7 @@ def by_kernel(events: Iterable[Any], steps: int) -> list[tuple[str, float, float
 
 
 def measure(size: str, length: int) -> tuple[list[tuple[str, float, float]], float]:
-    """The kernels of a step, and its time by the clock while nothing is watched, in µs."""
+    """The kernels of a step, and its wall-clock time without profiling, in µs."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         task = load_task(write_texts(folder)["task"], text="text", label="label")

@@ -1,4 +1,4 @@
-"""What docs/findings.md shows of our defaults, from learners.parquet and late-class.parquet: tables and a figure."""
+"""Tables and a figure of docs/findings.md about our defaults, from learners.parquet and late-class.parquet."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ CHOSEN_ON, FRESH = (42, 43, 44), (45, 46, 47)
 
 
 def chosen(facts: pd.DataFrame, which: Mapping[str, str | int]) -> pd.DataFrame:
-    """The runs that are described so."""
+    """The runs with these factors."""
     return facts[np.logical_and.reduce([facts[name] == value for name, value in which.items()])]
 
 
@@ -111,7 +111,7 @@ def paired(facts: pd.DataFrame, measure: str, number: int = 19) -> dict[str, pd.
 
 
 def verdicts(facts: pd.DataFrame) -> str:
-    """What `auto` differs by from the others at the end, over 27 cells."""
+    """The difference of `auto` to the others in the last round, over 27 cells."""
     f1, nll = paired(facts, "test_f1"), paired(facts, "test_nll_scaled")
     ours, retrain, finetune, _ = SIDE_BY_SIDE
     # Seeds of a task are alike, so the bounds over tasks are the careful ones.
@@ -131,7 +131,7 @@ def verdicts(facts: pd.DataFrame) -> str:
 
 
 def first_labels(facts: pd.DataFrame, fresh: pd.DataFrame) -> str:
-    """What choosing and training gain with few labels, over task means: each time the same learner twice."""
+    """The gain of acquisition and training with few labels, over task means: pairs of otherwise equal learners."""
     no_floor = {**NOW, "min_finetune_steps": 0, "schedule": "auto"}
     pairs = {
         "a frozen encoder, same labels": (fresh, LEARNERS["**auto**"], SIDE_BY_SIDE["frozen + logistic regression"]),

@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine of the measurements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def describe() -> dict[str, str | int]:
 
 
 def _processor() -> str:
-    """As Linux tells it; elsewhere what Python knows."""
+    """The processor's name from Linux, elsewhere from Python."""
     told = Path("/proc/cpuinfo")
     lines = told.read_text(encoding="utf-8").splitlines() if told.is_file() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

@@ -1,4 +1,4 @@
-"""What happens between the first round and the last, from results/findings.parquet: validation, and texts chosen."""
+"""Validation scores and chosen texts between the first and the last round, from results/findings.parquet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def by_round(cells: Sequence[Cell], spec: str) -> NDArray[np.float64]:
 
 
 def validation(cells: Sequence[Cell]) -> str:
-    """How good and how honest models are on the way."""
+    """F1 and calibration of the models by round."""
     rows = []
     for spec in (RETRAIN, FINETUNE, ACCURACY, "newonly", "replay:96", "anchor:0.6"):
         values = by_round(cells, spec)
@@ -40,7 +40,7 @@ def overlap(one: Round, other: Round) -> float:
 
 
 def overlaps(cells: Sequence[Cell], one: str, other: str) -> tuple[list[float], list[float]]:
-    """Of each cell what two schedules chose alike: in round 2, from the same pool, and in later rounds, from their own.
+    """The overlap of the choices of two schedules per cell: in round 2, from the same pool, and in later rounds.
 
     Before round 2 both have learnt the same labels. The last round chooses too, although that batch is never labelled.
     """
@@ -53,7 +53,7 @@ def overlaps(cells: Sequence[Cell], one: str, other: str) -> tuple[list[float], 
 
 
 def forked(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
-    """Of each cell what a switched run and retraining chose alike: in the round of the switch, and in later ones."""
+    """The overlap of a switched run's choices with retraining's per cell: in the round of the switch and later."""
     early, late = [], []
     for cell in cells:
         found: dict[bool, list[float]] = {True: [], False: []}
@@ -67,7 +67,7 @@ def forked(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
 
 
 def entropies(cells: Sequence[Cell], spec: str) -> tuple[list[float], list[float]]:
-    """Of each run that switched, by how much the entropy of its batches rose after that, and retraining's there."""
+    """Per switched run, the rise of its batches' entropy after the switch, and that of retraining's batches."""
     own: list[float] = []
     trunks: list[float] = []
     trunk = {id(cell): history for cell, history in played(cells, RETRAIN)}

@@ -1,4 +1,4 @@
-"""One run by the clock, from the first line of its command to its report and model: `python -m bench.one_run`.
+"""The wall-clock time of one run, from the start of its command to its report and model: `python -m bench.one_run`.
 
 Made-up texts and random weights, as in `bench.study`. The first of several runs finds cold caches. Its rounds compute,
 a report and a model come after the last one; the rest is the start: imports, loading, recording.

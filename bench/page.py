@@ -1,4 +1,4 @@
-"""`python -m bench.page`: rewrites the tables of docs/performance.md from what was measured."""
+"""`python -m bench.page` updates the tables of docs/performance.md from the measurements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Figure = Mapping[str, Any]
 
 
 def main(page: Path = PAGE, results: Path = RESULTS) -> None:
-    """Puts the tables of all results that there are between the page's two markers."""
+    """Write the tables of all available results between the two markers of the page."""
     sections = {"cpu.json": cpu_section, "gpu.json": gpu_section}
     found = {name: results / name for name in sections if (results / name).is_file()}
     tables = [sections[name](json.loads(path.read_text(encoding="utf-8"))) for name, path in found.items()]
@@ -92,12 +92,12 @@ def signal_table(figures: Mapping[str, Figure], tasks: Sequence[str]) -> str:
 
 
 def machine(about: Mapping[str, Any]) -> str:
-    """The machine in a line."""
+    """The machine in one line."""
     return "Machine: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in about.items()) + "."
 
 
 def round_of(rules: Mapping[str, Any]) -> str:
-    """What a round was, in a sentence."""
+    """A description of the round in one sentence."""
     return (
         f"A round: {rules['epochs']} epochs over {rules['labelled']} labelled texts in batches of {rules['batch']}, a "
         f"pass over {rules['validation']} validation texts after each, {rules['candidates']} candidates scored and "
@@ -122,7 +122,7 @@ def cell(figure: Figure) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits that count; less than a thousandth is not told.
+    """Three significant digits; `<0.001` below a thousandth.
 
     >>> number(0.0004567), number(12.345), number(123456.0)
     ('<0.001', '12.3', '123,456')

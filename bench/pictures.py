@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def label(project: Project, truth: dict[str, str]) -> None:
-    """As a person does who waits for each model, until it advises to stop."""
+    """Label like a person who waits for each model, until the advice is to stop."""
     learnt = 0
     for key in range(PLAN["budget"]):
         with project.sessions.begin() as session:

@@ -1,4 +1,4 @@
-"""Runs a module of the benchmark in a process of its own, out of any environment."""
+"""Run a module of the benchmark in a separate process, with any environment's Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def run(python: Path, module: str, asked: str) -> dict[str, Any]:
-    """What `python -m module ASKED ANSWER` answers, in an empty folder with an empty cache."""
+    """Return the result of `python -m module ASKED ANSWER`, run in an empty folder with an empty cache."""
     if not python.exists():
         raise UserError(f"There is no environment {python.parents[1].name}; run `make bench`, which makes it.")
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:

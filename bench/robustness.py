@@ -19,7 +19,7 @@ NOISE = 0.013  # the paper's seed noise: the deviation of retraining's F1 from s
 
 
 def tables(studies: Mapping[str, Sizes]) -> dict[str, str]:
-    """By name, without those of which nothing was computed."""
+    """The tables by name; those without data are left out."""
     found = {
         "other pools and batches, and BADGE": _switches(studies),
         "other candidates": _against_usual(studies["subset-size"], "candidates", (RETRAIN, FINETUNE)),
@@ -55,13 +55,13 @@ def _against_retraining(own: pd.DataFrame, retrain: pd.DataFrame, spec: str) -> 
 
 
 def _fired(own: pd.DataFrame) -> list[str]:
-    """How many runs, and in which round in the mean."""
+    """How many runs switched, and their mean switch round."""
     rounds = own["t_star"].dropna()
     return [str(len(rounds)), f"{rounds.mean():.1f}" if len(rounds) else "–"]
 
 
 def _against_usual(sizes: Sizes, varied: str, specs: Sequence[str]) -> str:
-    """Schedules against themselves under the protocol as it is, two-sided."""
+    """Schedules against themselves under the default protocol, two-sided."""
     switching = schedule_of(specs[0]).rule is not None
     rows = []
     for spec, size in product(specs, sizes.runs):
@@ -75,7 +75,7 @@ def _against_usual(sizes: Sizes, varied: str, specs: Sequence[str]) -> str:
 
 
 def parity(sizes: Sizes) -> str:
-    """Of each switch, where the protocol is not as usual: how many fired, F1 against retraining, and where it is level.
+    """Per switch under a changed protocol: how many fired, F1 against retraining, and where both are on a level.
 
     The paper tests the mean of each task and size over five seeds; ours are too few for a test, so its seed noise says.
     """
@@ -95,7 +95,7 @@ def parity(sizes: Sizes) -> str:
 
 
 def switch_rounds(sizes: Sizes) -> str:
-    """In which round each switch fired in the mean, from the smallest size to the largest."""
+    """The mean round of each switch, from the smallest size to the largest."""
     rounds = (
         f"{words} {', '.join(_fired(pairs(ends, spec)[0])[1] for ends in sizes.runs.values())}"
         for words, spec in SWITCHES.items()
@@ -114,7 +114,7 @@ def moves(sizes: Sizes, schedules: Mapping[str, str]) -> str:
 
 
 def apart(sizes: Sizes, spec: str) -> str:
-    """How far the mean F1 of sizes lie apart on each task, over the seeds that are whole in all of them."""
+    """The range of mean F1 over sizes on each task, for the seeds that are complete in all of them."""
     ends = {size: sizes.of(size, spec)["test_f1"] for size in sizes.runs}
     both = pd.DataFrame({size: f1 for size, f1 in ends.items() if len(f1)}).dropna()
     if both.empty:

@@ -1,4 +1,4 @@
-"""The runs of a study in one small file, a row a round: `python -m bench.rounds STUDY_FOLDER --out FILE.parquet`.
+"""The runs of a study in one small file, one row per round: `python -m bench.rounds STUDY_FOLDER --out FILE.parquet`.
 
 For studies that test every round, as `learners` and `late-class` do. Runs that are not whole are left out; those in
 the file that are described alike are replaced.
@@ -88,7 +88,7 @@ def _row(fact: Round) -> dict[str, Any]:
 
 
 def joined(known: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """With the types of the known ones, whose runs give way to new ones that are described alike."""
+    """Append new rounds with the known types; runs with the same factors are replaced."""
     plain = known.astype(dict.fromkeys(known.select_dtypes("category"), str))
     by = [name for name in RUN if name in known]
     again = pd.MultiIndex.from_frame(plain[by]).isin(pd.MultiIndex.from_frame(new[by]))

@@ -1,4 +1,4 @@
-"""What a person sees while a benchmark runs."""
+"""The progress display of a benchmark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Screen:
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """Shows what is being done, and how long it took in all, starting up included."""
+        """Show the current step, and its total duration including the start."""
         self._bar.update(self._all, description=what)
         start = time.perf_counter()
         yield

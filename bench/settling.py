@@ -1,4 +1,4 @@
-"""The paper's claims about signals, from results/findings.parquet: which agree, which fire, do they stay settled?"""
+"""The paper's claims about signals, from results/findings.parquet: correlation, firing, and stability afterwards."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def watched(history: Sequence[Round]) -> list[str]:
 
 
 def changes(cells: Sequence[Cell]) -> list[pd.DataFrame]:
-    """Of each retraining run a row a round, a column a signal; only signals that were watched in all of them."""
+    """The changes of each retraining run, by round (rows) and signal (columns); only signals recorded in all runs."""
     trunks = [history for _, history in played(cells, RETRAIN)]
     common = [signal for signal in PAPER_FIRED if all(signal in watched(history) for history in trunks)]
     return [pd.DataFrame([{name: fact.changes[name] for name in common} for fact in run[1:]]) for run in trunks]
@@ -77,7 +77,7 @@ def pooled(cells: Sequence[Cell]) -> dict[tuple[str, str], float]:
 
 
 def agreement(cells: Sequence[Cell]) -> str:
-    """Do signals say the same? Mean ρ within runs; bold where its interval does not hold 0."""
+    """Are signals correlated? Mean ρ within runs; bold if its interval does not contain 0."""
     found = {pair: interval(rho) for pair, rho in correlations(cells).items()}
     *heads, _ = signals = list(changes(cells)[0].columns)
     rows = []
@@ -89,7 +89,7 @@ def agreement(cells: Sequence[Cell]) -> str:
 
 
 def late_over_early(cells: Sequence[Cell], rounds: int = 8) -> pd.DataFrame:
-    """By task, mean change in the last rounds of each retraining run over that in its first, a column a signal."""
+    """By task and signal, the mean change in the last rounds of each retraining run divided by that in its first."""
     frames = changes(cells)
     tasks = pd.Index([cell.named["task"] for cell, _ in played(cells, RETRAIN)])
     early, late = (
@@ -117,7 +117,7 @@ def settled(cells: Sequence[Cell]) -> str:
 
 
 def whose(spec: str) -> str:
-    """Where the ε of one of the study's schedules comes from: the paper's tuning, or half a normaliser."""
+    """The origin of a schedule's ε: the paper's tuning, or half a normaliser."""
     if spec in PAPER_TUNED:
         return "tuned"
     return "published" if spec in preset("signals").schedules else "own"
@@ -131,14 +131,14 @@ def rules_of(*signals: str) -> list[str]:
 
 
 def fired(cells: Sequence[Cell], spec: str) -> pd.Series[float]:
-    """When each retraining run would have ended, by task; not a number where it would not."""
+    """The round in which each retraining run would have switched, by task; NaN if it would not."""
     trunks = played(cells, RETRAIN)
     tasks = pd.Index([cell.named["task"] for cell, _ in trunks])
     return pd.Series([rule_of(spec).t_star(history) for _, history in trunks], index=tasks, dtype=float)
 
 
 def firing(cells: Sequence[Cell]) -> str:
-    """Do thresholds carry over, and do signals stay below them? How many retraining runs each ended, and when."""
+    """Do thresholds transfer, and do signals stay below them? How many retraining runs would switch, and when."""
     rows = []
     tasks = sorted({cell.named["task"] for cell in cells})
     for spec in rules_of(*changes(cells)[0].columns):
@@ -156,7 +156,7 @@ def firing(cells: Sequence[Cell]) -> str:
 
 
 def above_after(cells: Sequence[Cell], spec: str) -> list[float]:
-    """Of each run that switched before its end, the share of later rounds in which the signal was not below ε."""
+    """Per run that switched before its end, the share of later rounds in which the signal was not below ε."""
     rule, above = rule_of(spec), []
     for cell, history in played(cells, spec):
         t_star = rule.t_star(history)

@@ -1,4 +1,4 @@
-"""Studies that vary one thing of the paper's protocol, from results/findings.parquet: their runs by what it was.
+"""Studies that vary one setting of the paper's protocol, from results/findings.parquet: their runs by its value.
 
 The runs with the default value are those of the study `findings`, for the same tasks and seeds.
 """
@@ -34,7 +34,7 @@ FEWEST = 6
 
 @dataclass(frozen=True)
 class Sizes:
-    """The whole runs of a study by what it varies, from small to large; none where nothing was computed.
+    """The complete runs of a study by the varied value, from small to large; empty if nothing was computed.
 
     `cells` is of how many tasks and seeds it has any round.
     """
@@ -53,16 +53,16 @@ class Sizes:
         return ends[ends["schedule"] == spec].set_index(KEY).sort_index()
 
     def moved(self, size: str, spec: str) -> pd.Series[float]:
-        """What a size changes in a schedule's F1, in the cells that have both it and the usual one."""
+        """The effect of a size on a schedule's F1, in the cells that have both this and the default size."""
         return (self.of(size, spec)["test_f1"] - self.of(self.usual, spec)["test_f1"]).dropna()
 
     def whole(self, own: pd.DataFrame) -> str:
-        """How many cells these are, and of how many where some are missing: they may be no fair sample then."""
+        """The number of cells, and of how many if some are missing, because they may then be no fair sample."""
         return str(len(own)) if len(own) == self.cells else f"{len(own)} of {self.cells}"
 
 
 def study_of(cell: Cell) -> str | None:
-    """Which of these studies a cell is of, also where one was computed in parts (`batch-size-a`)."""
+    """The study of a cell, also if it was computed in parts (`batch-size-a`)."""
     return next((study for study in VARIED if cell.named["study"].startswith(study)), None)
 
 

@@ -37,7 +37,7 @@ MAX_LENGTH = 48
 
 @dataclass(frozen=True)
 class Skew:
-    """A task out of a folder of texts: some of its classes, and the share of each; without shares, as they come."""
+    """A task of a folder of texts: some of its classes and the share of each; without shares, the natural ones."""
 
     folder: str
     classes: tuple[str, ...] = ()

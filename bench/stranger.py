@@ -1,4 +1,4 @@
-"""What a stranger gets, by the clock: `python -m bench.stranger`.
+"""The first hour of a new user, by the clock: `python -m bench.stranger`.
 
 The wheel of this checkout in a fresh environment, with nothing cached by us: from `pip install` to a trained model that
 plain transformers loads, and to a CSV file with labels from the app. With --extras, each extra in an environment of its
@@ -66,7 +66,7 @@ class Environment:
         self.run(*tool, "--quiet", "-c", ROOT / "constraints.txt", asked)
 
     def label(self, task: Task) -> None:
-        """Starts the app, answers what it asks, and takes the labels away."""
+        """Start the app, label the texts it serves, and export the labels."""
         command = [str(self.bin / "hybridal"), "label", "--port", "0", "--no-browser"]
         with subprocess.Popen(command, cwd=self.folder, env=self.around, stdout=subprocess.PIPE, text=True) as app:
             try:
@@ -78,7 +78,7 @@ class Environment:
 
 
 def answer(link: str, task: Task) -> bytes:
-    """What a person does in a browser, without reading: the texts' own labels, then the file."""
+    """Label as a person in a browser would, with the true labels, then download the file."""
     truth = {
         " ".join(text.split()): task.classes[label]
         for text, label in zip(task.train.texts, task.train.labels, strict=True)
@@ -99,7 +99,7 @@ def answer(link: str, task: Task) -> bytes:
 
 
 def timed(what: str, action: Callable[[], object]) -> None:
-    """Prints seconds by the clock, and of the processor: those hold on a busy machine too."""
+    """Print wall-clock and processor seconds; the latter are comparable on a busy machine too."""
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     action()
     took, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -108,7 +108,7 @@ def timed(what: str, action: Callable[[], object]) -> None:
 
 
 def path(wheel: Path, home: Path) -> None:
-    """From nothing to a model and to labels."""
+    """From an empty environment to a model and to labels."""
     here = Environment(home / "path", home / "cache")
     hybridal = here.bin / "hybridal"
     print("| step | seconds | of the processor |\n|---|---|---|")

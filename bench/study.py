@@ -1,4 +1,4 @@
-"""A study by the clock, from the first line of its command to its report: `python -m bench.study`.
+"""The wall-clock time of a study, from the start of its command to its report: `python -m bench.study`.
 
 Made-up texts and random weights of a given size, so that a bare machine will do. On a GPU cells go in lanes, with
 --processes in several processes that share it, as under NVIDIA's multi-process service. Without a GPU a small study
@@ -98,7 +98,7 @@ def command(asked: Asked, texts: dict[str, str], backbone: Path, home: Path) -> 
 
 
 def measure(asked: Asked, folder: Path) -> dict[str, float]:
-    """Runs the study; what it took."""
+    """Run the study and return its measurements."""
     from hybridal.tasks import load_task
 
     texts = write_texts(folder)

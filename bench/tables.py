@@ -19,7 +19,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def bounds(values: ArrayLike, confidence: float = 0.95) -> tuple[float, float, float]:
-    """The mean, and what it is not below, and not above: each with this confidence."""
+    """The mean with its one-sided lower and upper bounds, each with this confidence."""
     given = np.asarray(values, dtype=float)
     error = float(stats.t.ppf(confidence, len(given) - 1) * stats.sem(given))
     mean = float(given.mean())

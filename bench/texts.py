@@ -1,4 +1,4 @@
-"""The texts that everybody plays with: short ones, from a mirror folder where there is one."""
+"""The texts of all contenders: short ones, from the mirror folder if there is one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def find_tasks(notify: Callable[[str], None]) -> list[Task]:
 
 
 def deal(task: Task, rules: Rules) -> Texts:
-    """As many texts of a task as the rules ask for, drawn at random but always the same."""
+    """Draw as many texts of a task as the rules need, at random with a fixed seed."""
     if len(task.train) < rules.labelled + rules.candidates or len(task.validation) < rules.validation:
         raise UserError(f"Task '{task.name}' has too few texts to be played with; take another folder of texts.")
     rng = stream(0, "bench")

@@ -36,7 +36,7 @@ def verdicts(
 
 
 def figures(*parts: str) -> str:
-    """What was computed of these."""
+    """The computed figures of these schedules."""
     return "; ".join(part for part in parts if part) or "–"
 
 
@@ -66,7 +66,7 @@ def mean_of(runs: pd.DataFrame, spec: str, column: str) -> float:
 
 
 def switched(runs: pd.DataFrame, spec: str) -> int:
-    """How many runs."""
+    """How many runs switched."""
     return int(runs.loc[runs["schedule"] == spec, "t_star"].notna().sum())
 
 
@@ -293,7 +293,7 @@ def _robust(runs: pd.DataFrame, sizes: Sizes) -> list[list[str]]:
 
 
 def other_sizes(studies: Mapping[str, Sizes]) -> list[list[str]]:
-    """The switch where the protocol is not as usual."""
+    """The switch under changed protocols."""
     pool, batch, candidates = (studies[study] for study in ("pool-size", "batch-size", "subset-size"))
     return [
         [
@@ -319,7 +319,7 @@ def other_sizes(studies: Mapping[str, Sizes]) -> list[list[str]]:
 
 
 def other_labels(drawn: pd.DataFrame, sizes: Sizes) -> list[str]:
-    """The switch where labels are drawn at random, or chosen by BADGE."""
+    """The switch with labels drawn at random or chosen by BADGE."""
     badge = parity(sizes)
     return [
         "Parity with random and BADGE",

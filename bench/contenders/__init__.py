@@ -1,4 +1,4 @@
-"""The contenders: each plays the same round, in a process of its own, so that its memory is its own too."""
+"""The contenders: each runs the same round in a separate process, so that its memory is measured separately."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Contender(Protocol):
     """Made of a job, which is its set-up: texts are tokenised, once a run."""
 
     def round(self) -> Turn:
-        """From labels to the next texts to label, beginning with the pretrained weights."""
+        """One round from the labels to the next texts to label, starting from the pretrained weights."""
 
 
 def play(contender: Callable[[Job], Contender]) -> None:
@@ -55,6 +55,6 @@ def measured(contender: Callable[[Job], Contender], job: Job) -> dict[str, objec
 
 
 def peak_megabytes() -> float:
-    """The most memory that this process has held."""
+    """The peak memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
