@@ -85,7 +85,7 @@ def test_every_page_of_a_list_is_walked(app: Served) -> None:
     assert len({text.id for text in project.texts("one of MANY")}) == 120
 
 
-def test_what_is_refused_is_said_in_the_apps_own_sentence(app: Served, tmp_path: Path) -> None:
+def test_refusals_have_the_apps_sentence(app: Served, tmp_path: Path) -> None:
     project = opened(app, "annotator")
     with pytest.raises(RequestError, match=r"^Only an owner may do this\.$") as refused:
         project.add(["new"])
@@ -101,7 +101,7 @@ def test_what_is_refused_is_said_in_the_apps_own_sentence(app: Served, tmp_path:
 
 
 @pytest.mark.parametrize("row", ["half \ud83d", {"text": "whole", "id": "\ud83d"}, {"text": "whole", "\ud83d": "page"}])
-def test_half_a_character_is_told_by_its_row_before_any_text_is_sent(
+def test_broken_unicode_is_reported_with_its_row_before_sending(
     app: Served, row: str | dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "UPLOAD_CHARACTERS", 10)  # an upload for each
@@ -110,7 +110,7 @@ def test_half_a_character_is_told_by_its_row_before_any_text_is_sent(
     assert len([*opened(app).texts()]) == 3
 
 
-def test_one_text_is_not_added_letter_by_letter(app: Served) -> None:
+def test_single_string_instead_of_texts_is_refused(app: Served) -> None:
     with pytest.raises(UserError, match="single text 'crash'"):
         opened(app).add("crash")
 
@@ -122,14 +122,14 @@ def test_a_row_that_is_neither_a_text_nor_a_mapping_is_named(app: Served) -> Non
             opened(app).add(rows)
 
 
-def test_half_a_character_is_looked_for_and_not_found(app: Served) -> None:
+def test_search_for_broken_unicode_finds_nothing(app: Served) -> None:
     assert [*opened(app).texts("\ud83d")] == []
     with pytest.raises(RequestError, match="There is no such text"):
         opened(app).text("\ud83d")
 
 
 @pytest.mark.parametrize(("url", "token"), [("ftp://x", "t"), ("label.example.org", "t"), ("http://x", "a\r\nHost: y")])
-def test_a_bad_address_or_token_is_told_before_anything_is_sent(url: str, token: str) -> None:
+def test_bad_address_or_token_is_refused_before_sending(url: str, token: str) -> None:
     with pytest.raises(UserError, match=r"`url`|`token`"):
         Project(url, token)
 
@@ -195,7 +195,7 @@ def test_a_redirection_does_not_get_the_token() -> None:
         (500, b"[]", "answered with status 500"),
     ],
 )
-def test_an_answer_of_somebody_else_is_no_traceback(status: int, body: bytes, words: str) -> None:
+def test_response_of_another_server_gets_one_sentence(status: int, body: bytes, words: str) -> None:
     with answering(says(status, body)) as address, pytest.raises(RequestError, match=words):
         Project(address, "secret").classes()
 
@@ -213,7 +213,7 @@ def test_a_busy_app_is_asked_again_and_a_label_counts_once(monkeypatch: pytest.M
     assert (len(keys), len(set(keys))) == (3, 1)
 
 
-def test_what_would_count_twice_is_sent_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_that_would_count_twice_are_not_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybridal.client.time.sleep", lambda _: None)
     sent: list[bytes] = []
 
@@ -226,7 +226,7 @@ def test_what_would_count_twice_is_sent_once(monkeypatch: pytest.MonkeyPatch) ->
     assert len(sent) == 1
 
 
-def test_nobody_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_app_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr("hybridal.client.time.sleep", waits.append)
     with answering(says(200)) as address:

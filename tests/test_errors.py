@@ -8,13 +8,13 @@ from hybridal.errors import RunError, UserError
 
 
 @pytest.mark.parametrize("kind", [UserError, RunError])
-def test_it_is_a_value_error_that_may_name_its_field(kind: type[UserError]) -> None:
+def test_user_error_is_a_value_error_with_an_optional_field(kind: type[UserError]) -> None:
     error = kind("`seed` must be a whole number.", field="seed")
     assert isinstance(error, ValueError)
     assert (str(error), error.field) == ("`seed` must be a whole number.", "seed")
     assert kind("Make room.").field is None
 
 
-def test_it_comes_whole_from_another_process() -> None:
+def test_user_error_survives_pickling() -> None:
     error = pickle.loads(pickle.dumps(RunError("`seed` must be a whole number.", field="seed")))
     assert (type(error), str(error), error.field) == (RunError, "`seed` must be a whole number.", "seed")

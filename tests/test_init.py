@@ -46,13 +46,13 @@ def test_light_names_stay_light() -> None:
     assert not loaded_by(code) & {"torch", "transformers", "sklearn", "scipy", "pandas", "matplotlib"}
 
 
-def test_every_name_leads_home() -> None:
+def test_every_public_name_can_be_imported() -> None:
     assert sorted(hybridal.__all__) == sorted(hybridal._HOMES) == sorted(dir(hybridal))
     for name, home in hybridal._HOMES.items():
         assert getattr(hybridal, name) is getattr(import_module(home), name)
 
 
-def test_an_unknown_name_is_said_as_python_says_it() -> None:
+def test_unknown_name_raises_pythons_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'hybridal' has no attribute 'ActveLearner'"):
         hybridal.ActveLearner  # noqa: B018
     with pytest.raises(ImportError, match="cannot import name 'ActveLearner'"):

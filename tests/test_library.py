@@ -69,7 +69,7 @@ def test_ids_and_labels_keep_their_types(taught: ActiveLearner, frame: pd.DataFr
     assert set(taught.predict(["the match", "the soup"])) <= {7, 8}
 
 
-def test_a_batch_says_what_is_asked_and_why(taught: ActiveLearner, frame: pd.DataFrame) -> None:
+def test_batch_has_texts_and_scores(taught: ActiveLearner, frame: pd.DataFrame) -> None:
     batch = taught.query(5)
     assert isinstance(batch, Batch)
     assert len(batch) == len(batch.ids) == 5
@@ -103,7 +103,7 @@ def test_the_history_is_a_table(taught: ActiveLearner) -> None:
     assert np.isnan(table["validation_f1"].astype(float)).all(), "three texts tell no macro-F1"
 
 
-def test_a_notebook_shows_where_it_stands(taught: ActiveLearner) -> None:
+def test_notebook_repr_shows_the_progress(taught: ActiveLearner) -> None:
     assert repr(taught).startswith("ActiveLearner(task 'frame', 2 classes, ")
     assert "accuracy 1.000 (0.439 to 1.000) on 3 texts" in repr(taught)
     shown = taught._repr_html_()
@@ -224,7 +224,7 @@ def test_components_of_other_people_survive_being_saved(tmp_path: Path) -> None:
     assert (other.begun, other.rounds) == (tracker.begun, [1, 2, 3, 4])
 
 
-def test_the_switch_of_somebodys_own_schedule_is_in_its_history(tmp_path: Path) -> None:
+def test_history_has_the_switch_of_a_users_own_schedule(tmp_path: Path) -> None:
     task = toy_task()
     learner = ActiveLearner(task, backbone="tiny", schedule=EnoughLabels(20), device="cpu", **RULES)
     for _ in range(3):
@@ -235,7 +235,7 @@ def test_the_switch_of_somebodys_own_schedule_is_in_its_history(tmp_path: Path) 
     assert learner.schedule.t_star(learner.history[:1]) is None
 
 
-def test_what_cannot_be_made_again_is_said_before_any_time_is_spent() -> None:
+def test_components_that_cannot_be_rebuilt_are_refused_at_the_start() -> None:
     class Hidden:
         name: ClassVar[str] = "hidden"
 
@@ -246,6 +246,6 @@ def test_what_cannot_be_made_again_is_said_before_any_time_is_spent() -> None:
         ActiveLearner(toy_task(), backbone="tiny", acquisition=Hidden(), device="cpu")
 
 
-def test_all_that_an_extension_needs_is_there() -> None:
+def test_names_for_extensions_can_be_imported() -> None:
     for name in hybridal.__all__:
         assert getattr(hybridal, name) is not None

@@ -60,12 +60,12 @@ def test_bad_arguments_name_the_spec(spec: str) -> None:
         ACQUISITIONS.make(spec)
 
 
-def test_a_class_is_not_taken_for_what_is_made_of_it() -> None:
+def test_class_instead_of_an_instance_is_refused() -> None:
     with pytest.raises(UserError, match="Bald is a class; give an object of it, or its name as a text"):
         ACQUISITIONS.spec_of(Bald)  # type: ignore[arg-type]
 
 
-def test_what_plays_another_role_is_refused_before_it_is_asked() -> None:
+def test_component_of_another_role_is_refused_before_use() -> None:
     with pytest.raises(
         UserError, match=r"'hybridal\.signals\.loss\.Loss' is not a valid acquisition: it has no `select`; name"
     ):
@@ -140,7 +140,7 @@ def test_another_package_adds_its_own() -> None:
 
 @pytest.mark.usefixtures("foreign")
 @pytest.mark.parametrize(("name", "value"), [("cold", "foreign_signals:Cold"), ("wet", "nowhere:Wet")])
-def test_what_another_package_promised_and_has_not_is_named(name: str, value: str) -> None:
+def test_missing_entry_point_target_is_named(name: str, value: str) -> None:
     with pytest.raises(UserError, match=f"The signal '{name}' is registered as {value}, which cannot be imported"):
         SIGNALS.make(name)
 
@@ -189,5 +189,5 @@ def test_a_package_with_malformed_entry_points_is_named(tmp_path: Path) -> None:
         SIGNALS.names()
 
 
-def test_what_is_gone_is_not_found() -> None:
+def test_uninstalled_components_are_not_found() -> None:
     assert "heat" not in SIGNALS.names()

@@ -7,7 +7,7 @@ import pytest
 from bench.kernels import VOCABULARY, by_kernel, main, texts
 
 
-def test_kernels_are_added_up_by_name_and_told_a_step() -> None:
+def test_kernel_times_are_summed_by_name_per_step() -> None:
     events = [
         SimpleNamespace(name=name, device_time_total=taken) for name, taken in [("mm", 4), ("norm", 5), ("mm", 8)]
     ]

@@ -6,7 +6,7 @@ from bench.signals import REPEATS, costs
 from hybridal.signals import SIGNALS
 
 
-def test_every_signal_is_timed_beside_a_real_training() -> None:
+def test_every_signal_is_timed_after_a_real_training() -> None:
     texts = [f"{'good' if row % 2 else 'bad'} text {row}" for row in range(60)]
     labels = [row % 2 for row in range(60)]
     job = Job(

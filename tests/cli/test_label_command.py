@@ -144,9 +144,7 @@ def test_others_are_let_in_only_where_everybody_has_a_password(
     assert [call["host"] for call in served] == ["0.0.0.0"] * 2
 
 
-def test_a_proxy_that_signs_people_in_knows_the_owner_by_a_name_that_is_told_once(
-    tickets: Path, served: list[dict[str, Any]]
-) -> None:
+def test_sign_in_header_option_needs_the_owners_name_once(tickets: Path, served: list[dict[str, Any]]) -> None:
     command = ("label", tickets, "--text", "body", "--host", "0.0.0.0", "--behind-proxy", "--sign-in-header", "X-User")
     assert hybridal(*command, "--owner", "ada@example.org").code == 0
     assert hybridal(*command).code == 0

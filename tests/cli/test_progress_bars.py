@@ -28,5 +28,5 @@ def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None
     assert "texts/s" in written
 
 
-def test_a_file_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar_writes_nothing_to_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(monkeypatch, terminal=False) == ""

@@ -240,7 +240,7 @@ def test_rounds_beyond_the_checkpoint_are_computed_again_and_agree(
     assert (half / "rounds.jsonl").read_bytes() == (unbroken / "rounds.jsonl").read_bytes()
 
 
-def test_rounds_that_are_lost_are_said_to_be(laboratory: Laboratory, half: Path, unbroken: Path) -> None:
+def test_lost_rounds_are_reported(laboratory: Laboratory, half: Path, unbroken: Path) -> None:
     lines = (half / "rounds.jsonl").read_bytes().splitlines(keepends=True)
     (half / "rounds.jsonl").write_bytes(lines[0])
     ended = laboratory.run("resume", half)

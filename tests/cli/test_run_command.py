@@ -48,9 +48,7 @@ print(*sorted({heavy!r} & sys.modules.keys()), file=sys.stderr)
 
 
 class TestRun:
-    def test_what_takes_seconds_to_import_is_left_out_from_the_texts_to_the_model(
-        self, pool: tuple[str, ...], tmp_path: Path
-    ) -> None:
+    def test_run_with_an_own_encoder_skips_slow_imports(self, pool: tuple[str, ...], tmp_path: Path) -> None:
         folders = {tmp_path / "best": BEST, tmp_path / "small": SMALL}
         runs = [["run", *pool, *options, "--quiet", "--out", str(folder)] for folder, options in folders.items()]
         heavy = {"transformers", "huggingface_hub", "torch._dynamo", "sympy", "pandas", "sklearn", "scipy.stats"}

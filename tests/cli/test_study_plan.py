@@ -59,7 +59,7 @@ def test_plan_of_a_complete_study_counts_distinct_rounds(
     assert (found["done"], found["most"], found["left"], found["seconds_left"]) == (4, 6, 0, 0.0)
 
 
-def test_one_run_shares_nothing_and_is_told_in_the_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_of_one_run_has_no_sharing_and_singular_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     alone = StudyFolder.create(
         tmp_path / "alone", Study("s", ("imdb",), ("retrain",), seeds=(1,), overrides={"rounds": 1}), {}
     )

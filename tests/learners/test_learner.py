@@ -291,7 +291,7 @@ def test_several_labels_of_a_text_are_refused_by_name(learner: Learner, several:
         learner.teach({"row-0": several})
 
 
-def test_a_batch_tells_why_it_is_short() -> None:
+def test_short_batch_gives_the_reason() -> None:
     learner = taught(1)
     assert learner.query(4).note == ""
     batch = learner.query(1000)

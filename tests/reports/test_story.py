@@ -102,7 +102,7 @@ def test_single_differing_round_is_named() -> None:
     assert "other rounds" not in text
 
 
-def test_several_kinds_of_other_rounds_are_told_apart() -> None:
+def test_several_kinds_of_differing_rounds_are_named() -> None:
     history = [
         replace(fact, update="refit") if fact.round in (3, 4) else fact
         for fact in with_reasons({1: "nothing has been learnt yet"})[:6]
@@ -180,7 +180,7 @@ def test_a_run_that_ended_by_itself_is_at_its_end(stops: bool, stop: bool) -> No
     assert story(history, make_schedule("auto"), 10, advice=advice, stops=stops)[0] == "10 rounds, 192 labels."
 
 
-def test_a_schedule_that_changes_its_mind_often_is_told_in_short() -> None:
+def test_frequent_update_changes_are_summarised() -> None:
     history = [replace(fact, update=("retrain", "theirs")[fact.round % 2]) for fact in history_of("retrain")]
     assert "changed 9 times: 'theirs' in 5 rounds and 'retrain' in 5 rounds" in told("retrain", history)
 

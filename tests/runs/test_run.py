@@ -229,9 +229,7 @@ class TestCarryOn:
         assert [fact.round for fact in folder.history()] == [1, 2]
         assert no_seconds(run.resume_run(folder)) == no_seconds(unbroken)
 
-    def test_a_tracker_that_fails_costs_no_round_and_hears_of_all_when_the_run_goes_on(
-        self, settings: Settings, tmp_path: Path
-    ) -> None:
+    def test_failed_tracker_gets_all_rounds_when_the_run_resumes(self, settings: Settings, tmp_path: Path) -> None:
         messages: list[str] = []
 
         class Listens(Observer):

@@ -13,7 +13,7 @@ def test_all_schedules_are_registered() -> None:
 
 
 @pytest.mark.parametrize("spec", [*sorted({*schedule_names()} - {"fixed"}), "fixed:3", "anchor:0.25", "replay:7"])
-def test_the_spec_of_what_was_made_makes_it_again(spec: str) -> None:
+def test_schedule_is_rebuilt_from_its_spec(spec: str) -> None:
     made = make_schedule(spec)
     assert make_schedule(made.spec) == made
     assert made.spec.startswith(spec)

@@ -118,7 +118,7 @@ def test_any_id_is_a_text_and_never_a_path(hostile: Project) -> None:
     assert not [path for path in hostile.folder.parent.iterdir() if path != hostile.folder]
 
 
-def test_an_uploads_name_chooses_no_place_and_no_error_tells_one(owner: Visit, tmp_path: Path) -> None:
+def test_upload_name_selects_no_path_and_errors_show_none(owner: Visit, tmp_path: Path) -> None:
     before = {*tmp_path.iterdir()}
     for name in (*TRAVERSALS, "x" * 5000):
         for suffix, content in ((".csv", b'text\n"open\n'), (".parquet", b"x"), (".xlsx", b"x"), (".json", b"[")):

@@ -216,7 +216,7 @@ def test_an_old_folder_gets_its_name_back(tmp_path: Path, monkeypatch: pytest.Mo
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_a_folder_whose_name_is_taken_by_a_file_says_so(tmp_path: Path) -> None:
+def test_folder_name_taken_by_a_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a file")
     with pytest.raises(NotADirectoryError), folder_made_whole(tmp_path / "a") as scratch:
         (scratch / "b").write_text("1")

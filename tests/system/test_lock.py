@@ -21,7 +21,7 @@ with locked(Path(sys.argv[1]), Path("it")):
 """
 
 
-def test_a_second_process_is_told_who_holds_it(tmp_path: Path) -> None:
+def test_lock_error_names_the_holding_process(tmp_path: Path) -> None:
     file = tmp_path / "x.lock"
     command = [sys.executable, "-c", HOLD, str(file)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:

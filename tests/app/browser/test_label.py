@@ -215,9 +215,7 @@ def test_refused_annotation_is_reported_on_every_page(window: Window, app: Serve
     assert app.answers() == []
 
 
-def test_new_classes_are_offered_to_who_stays_on_the_page_and_no_key_gets_another_class(
-    window: Window, app: Served
-) -> None:
+def test_new_classes_appear_on_the_open_page_and_keys_keep_their_class(window: Window, app: Served) -> None:
     context = window.person()
     context.add_init_script(HURRY)
     page = context.new_page()
@@ -430,9 +428,7 @@ def test_with_long_names_on_a_small_phone_all_buttons_stay_on_screen(
             expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
 
 
-def test_the_page_says_what_more_labels_would_bring(
-    window: Window, app: Served, shot: Callable[[Page, str], None]
-) -> None:
+def test_label_page_shows_the_advice(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
     page = window.person().new_page()
     words = "100 more labels should raise the score by about 0.4 points (likely 0.0 to 1.1). You can stop."
     page.route("**/api/progress", lambda route: route.fulfill(json={"advice": words, "finish": {"advised": False}}))

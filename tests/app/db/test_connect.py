@@ -20,7 +20,7 @@ from tests.helpers.waiting import wait_until
 from ..made_up import make
 
 
-def test_those_who_wait_come_in_the_order_in_which_they_came_also_before_who_asks_again(tmp_path: Path) -> None:
+def test_writers_are_served_first_come_first_served(tmp_path: Path) -> None:
     lock = WriterLock(tmp_path / "writer_lock")
     came: list[str] = []
 

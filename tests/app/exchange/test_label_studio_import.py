@@ -150,7 +150,7 @@ def test_tasks_find_their_texts_by_words_when_numbers_clash(tmp_path: Path) -> N
     )
 
 
-def test_a_name_in_a_file_is_not_taken_for_a_member_unless_the_owner_says_so(tmp_path: Path) -> None:
+def test_names_in_a_file_match_members_only_if_the_owner_allows_it(tmp_path: Path) -> None:
     project = made(tmp_path)
     vote = ImportedAnnotation("70", "Ann", "bug", "", updated="2030-01-01", decides=True)
     tasks = [ImportedTask("b", NASTY, (vote,))]
@@ -166,7 +166,7 @@ def test_a_name_in_a_file_is_not_taken_for_a_member_unless_the_owner_says_so(tmp
     assert ("Ann", "bug") in voters()
 
 
-def test_people_who_come_with_a_file_cannot_sign_in(tmp_path: Path) -> None:
+def test_people_created_by_an_import_cannot_sign_in(tmp_path: Path) -> None:
     project = empty(tmp_path)
     names = ["Ann", "me", "(small)", "  spaced   name\x1b ", "x" * 300]
     import_tasks(

@@ -207,7 +207,7 @@ def test_a_fine_tune_saves_the_passes_that_a_retrain_would_have_needed() -> None
     )
 
 
-def test_what_took_longer_is_not_called_a_saving() -> None:
+def test_longer_time_is_not_reported_as_saved() -> None:
     found = saving([round_of(1), round_of(2, "finetune", epochs=9)], PAPER)
     assert found["seconds"] < 0
     assert found["share"] < 0

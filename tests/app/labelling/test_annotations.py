@@ -63,7 +63,7 @@ def test_a_second_thought_replaces_the_first_and_both_are_kept(project: Project)
     assert consensus(project) == {"t1": ("b", "people")}
 
 
-def test_saying_the_same_again_is_no_news_for_the_model(project: Project) -> None:
+def test_repeated_annotation_is_no_label_change(project: Project) -> None:
     first = say(project, me(project), "t1", "a", "1")
     say(project, me(project), "t1", "a", "2")
     with project.reads() as session:

@@ -101,7 +101,7 @@ def test_when_the_queue_is_empty_random_texts_are_served(no_validation: Project)
     assert by_place != sorted(by_place, key=lambda id: int(id[1:]))
 
 
-def test_a_skipped_text_is_not_served_again_to_who_skipped_it(no_validation: Project) -> None:
+def test_skipped_text_is_not_served_again_to_the_same_person(no_validation: Project) -> None:
     one, other = people(no_validation, 2)
     [first] = ids(no_validation, one, 1)
     say(no_validation, one, first, None)

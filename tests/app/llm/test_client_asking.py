@@ -29,7 +29,7 @@ def test_reserved_tokens_reduce_the_budget() -> None:
     assert budget.reserve(ASKED) == 800
 
 
-def test_a_server_that_does_not_count_is_paid_what_was_set_aside() -> None:
+def test_missing_token_counts_cost_the_reserved_tokens() -> None:
     budget = Budget(2000)
     reserved = budget.reserve(ASKED)
     assert reserved is not None

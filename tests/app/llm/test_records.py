@@ -79,7 +79,7 @@ def test_answer_of_a_person_is_kept_over_a_later_llm_answer(project: Project) ->
         assert consensus(session) == {"t0": ("idea", "people")}
 
 
-def test_what_the_llm_did_not_settle_goes_to_people_the_hardest_first(project: Project) -> None:
+def test_texts_that_the_llm_did_not_label_go_to_people_hardest_first(project: Project) -> None:
     with project.sessions.begin() as session:
         llm = llm_of(session)
         session.add(QueuedText(text_row=text(session, "t9").row, rank=0, round=1))

@@ -100,9 +100,7 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
     project.close()
 
 
-def test_a_trainer_that_has_no_database_any_more_leaves_its_place_to_those_who_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trainer_without_database_gives_up_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project, others_wait = copied(made, tmp_path / "toys.hybridal"), Event()
     others_wait.set()
 

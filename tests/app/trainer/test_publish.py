@@ -99,7 +99,7 @@ def test_half_of_a_queue_is_never_seen(project: Project, monkeypatch: pytest.Mon
     assert (row(project).seen, row(project).round) == (5, 1)
 
 
-def test_a_class_that_was_merged_while_the_model_trained_is_called_what_it_became(project: Project) -> None:
+def test_predictions_use_the_name_of_a_class_merged_during_training(project: Project) -> None:
     with project.sessions.begin() as session:
         gone, left = classes.find(session, "food").number, classes.find(session, "sport").number
         merge_classes(session, gone, left)

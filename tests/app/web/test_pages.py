@@ -98,7 +98,7 @@ def test_the_door_asks_for_a_password_only_where_there_are_any(client: Client) -
     assert "Password" in client(role=None).get("/login").text
 
 
-def test_only_who_can_come_back_is_offered_to_sign_out(client: Client) -> None:
+def test_sign_out_is_offered_only_to_people_who_can_sign_in_again(client: Client) -> None:
     assert "Sign out" in client().get("/").text
     assert "Sign out" not in client(password=False).get("/").text
 

@@ -146,7 +146,7 @@ def test_on_a_network_the_operator_has_a_password(folder: Path) -> None:
         assert "Password" in operator.get("/login").text
 
 
-def test_where_a_proxy_signs_people_in_it_also_says_who_runs_the_server(folder: Path) -> None:
+def test_proxy_header_identifies_the_operator(folder: Path) -> None:
     host = Host(folder, TrainerQueue(), local=False, settings={})
     start = create_start_app(host, Operator(name="ada"), None)
     app = ProxyHeaders(start, Proxies("127.0.0.1"), "X-User")

@@ -58,7 +58,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_foreign_parts_are_told_by_name(tmp_path: Path) -> None:
+def test_components_of_other_packages_are_shown_by_name(tmp_path: Path) -> None:
     specs = ("retrain", "finetune", "patient", "hybrid:accuracy:0.03:1")
     study = Study("foreign", ("imdb",), specs, seeds=(1, 2, 3), overrides={"rounds": 12})
     folder = studies.write_study(tmp_path / "study", study)

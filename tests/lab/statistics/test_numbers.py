@@ -9,7 +9,7 @@ from hybridal.lab.statistics.numbers import differences, exact, summary
 from .samples import Pair, pairs
 
 
-def test_a_number_is_what_it_prints() -> None:
+def test_exact_number_equals_its_printed_value() -> None:
     assert exact(0.995) * exact(0.86) == Fraction(8557, 10000)
     assert exact(1e-4) == Fraction(1, 10000)
     assert exact(np.float64(0.1)) == Fraction(1, 10)

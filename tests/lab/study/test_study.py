@@ -70,7 +70,7 @@ def test_acquisitions_that_are_named_win() -> None:
 
 
 @pytest.mark.parametrize(("name", "acquisition"), [("best", "margin"), ("paper", "entropy")])
-def test_a_study_that_is_written_down_says_what_chooses(name: str, acquisition: str) -> None:
+def test_saved_study_records_the_acquisition(name: str, acquisition: str) -> None:
     study = Study("s", ("imdb",), ("retrain",), protocol=name)
     written = json.loads(json.dumps(study.to_json()))
     assert written["acquisitions"] == [acquisition]

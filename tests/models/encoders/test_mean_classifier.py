@@ -66,9 +66,7 @@ def test_other_weights_apply_only_inside_the_block(tiny: Backbone, task: Task) -
     assert same_weights(classifier.weights(), moved)
 
 
-def test_what_was_exported_is_a_backbone_again_without_the_layer_that_takes_the_mean(
-    backbone: Backbone, task: Task, tmp_path: Path
-) -> None:
+def test_exported_model_is_a_backbone_without_the_mean_layer(backbone: Backbone, task: Task, tmp_path: Path) -> None:
     classifier, texts = classifier_of(backbone, task, pooling="mean"), examples_of(backbone, task.train)
     fact = Round(1, "retrain", "R", 20, Cost(), 1, 2.0, None, None, {}, (), ())
     settings = Settings("toy", backbone=backbone.name, overrides={"max_length": LENGTH})

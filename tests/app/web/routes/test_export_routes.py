@@ -120,7 +120,7 @@ def test_reviewers_take_away_and_owners_bring_in(project: Project, role: str, ou
         assert client.post("/api/import/label-studio", files=files).status_code == into
 
 
-def test_scoring_is_paused_and_goes_on_and_begins_with_what_is_looked_at(project: Project) -> None:
+def test_scoring_can_be_paused_and_starts_with_visible_texts(project: Project) -> None:
     with browser(project) as client:
         for asked, state in (("pause", "paused"), ("resume", "running")):
             answer = client.post("/api/scoring", json={"asked": asked}).json()

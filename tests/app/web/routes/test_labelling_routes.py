@@ -133,7 +133,7 @@ def label(visit: Visit, text: str, name: str, new_class: bool = False) -> int:
     return int(visit.post("/api/annotations", sent).status_code)
 
 
-def test_programs_of_those_who_may_define_classes_on_the_go(app: FastAPI, owner: Visit, project: Project) -> None:
+def test_programs_may_add_classes_if_their_role_may(app: FastAPI, owner: Visit, project: Project) -> None:
     annotator, reviewer, mine = (with_token(app, me(project), role) for role in ("annotator", "reviewer", "owner"))
     assert label(annotator, "t1", "new", new_class=True) == 404
     assert label(reviewer, "t1", "new") == label(mine, "t1", "new") == 404, "it may be misspelt"
@@ -211,7 +211,7 @@ def test_hostile_words_are_only_words(app: FastAPI, project: Project) -> None:
         assert visit.get("/api/texts", **{"search": words, "class": words}).status_code == 200
 
 
-def test_who_sees_predictions_may_hunt_for_a_class(owner: Visit, annotator: Visit, project: Project) -> None:
+def test_class_hunt_needs_permission_to_see_predictions(owner: Visit, annotator: Visit, project: Project) -> None:
     with project.reads() as session:
         rows = dict(session.execute(select(Text.row, Text.id).where(Text.split == "pool").order_by(Text.row)).all())
     shares = np.linspace(0.1, 0.9, len(rows))

@@ -142,7 +142,7 @@ def test_problems_of_the_pool_are_reported_first(model: Path, pool: Path, tmp_pa
     assert texts_in(PoolPredictions(model, pool, tmp_path / "out").files()) == len(TEXTS)
 
 
-def test_a_machine_that_does_not_see_the_pool_says_so(model: Path, tmp_path: Path) -> None:
+def test_machine_without_the_pool_is_reported(model: Path, tmp_path: Path) -> None:
     files = {file.name: file.read_bytes() for file in model.iterdir() if file.is_file()}
     with pytest.raises(UserError, match="every machine must see the pool's folder"):
         Scorer(files, "cpu").predict_file(PoolFile(tmp_path / "gone.parquet", tmp_path / "out.parquet"))
