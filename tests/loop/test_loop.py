@@ -225,7 +225,7 @@ def test_loop_continues_from_a_state_and_its_history(trunk: list[tuple[State, Ro
     assert all(same_state(one, other) for (one, _), (other, _) in zip(rest, trunk[3:], strict=True))
 
 
-# --- the word decides ----------------------------------------------------------------------------------------------
+# --- the update sequence determines the state ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

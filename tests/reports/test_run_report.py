@@ -123,7 +123,7 @@ def test_the_comparison_holds_the_exact_facts(comparison_html: str) -> None:
     assert [float(cell.value or "nan") for cell in found["Macro-F1"]] == [fact.test.f1 for fact in last if fact.test]
     assert [cell.hint for cell in found["Schedule"]] == list(histories)
     assert [cell.text for cell in found["t*"]] == ["–", "–", "–", "7", "6"]
-    assert [cell.text for cell in found["Word"]] == ["R×10", "F×10", "R×3 F×7", "R×7 F×3", "R×6 F×4"]
+    assert [cell.text for cell in found["Updates"]] == ["R×10", "F×10", "R×3 F×7", "R×7 F×3", "R×6 F×4"]
     best = [cell.text for cell in found["Steps"] if "best" in cell.kinds]
     assert best == [f"{min(sum(fact.cost.steps for fact in history) for history in histories.values()):,}"]
     distinct = len({fact.update_sequence for history in histories.values() for fact in history})

@@ -80,7 +80,7 @@ def test_comparison_table_has_last_values_and_sums() -> None:
     times = [sum(fact.training_time for fact in history) for history in histories.values()]
     assert [cell.value for cell in found["Training time"]] == times
     assert [cell.value for cell in found["t*"]] == [None, None, None, 7, 6]
-    assert [cell.hint for cell in found["Word"]] == [fact.update_sequence for fact in last]
+    assert [cell.hint for cell in found["Updates"]] == [fact.update_sequence for fact in last]
 
 
 def test_only_the_best_is_marked() -> None:
@@ -91,7 +91,7 @@ def test_only_the_best_is_marked() -> None:
         marked = [cell.text for cell in found[heading] if cell.mark == "best"]
         assert marked
         assert set(marked) == {cell.text for cell in found[heading] if cell.value == best}
-    assert not any(cell.mark for heading in ("Schedule", "t*", "Word") for cell in found[heading])
+    assert not any(cell.mark for heading in ("Schedule", "t*", "Updates") for cell in found[heading])
 
 
 def test_ties_share_the_star_unless_all_are_equal() -> None:
@@ -113,4 +113,4 @@ def test_a_schedule_that_is_not_as_far_gets_no_star() -> None:
 def test_a_schedule_without_rounds_is_a_row_of_dashes() -> None:
     found = compared({"retrain": (), "finetune": ()})
     assert [cell.text for cell in found["NLL"]] == ["–", "–"]
-    assert [cell.text for cell in found["Word"]] == ["–", "–"]
+    assert [cell.text for cell in found["Updates"]] == ["–", "–"]

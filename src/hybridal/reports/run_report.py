@@ -225,7 +225,10 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
     columns += [_number(title, f"on {split}; {hint}") for title, _, hint in MEASURES]
     columns += [_number("Steps", "optimiser steps"), _number("Tokens", "trained on")]
     columns += [_number("Training time", "with the validation after each epoch")]
-    columns += [_number("t*", "round in which the signal had settled"), Column("Word", hint="updates in their order")]
+    columns += [
+        _number("t*", "round in which the signal had stabilised"),
+        Column("Updates", hint="the update of each round"),
+    ]
     rows: list[Row] = []
     for spec, history in histories.items():
         found, cost = final(history, split), total_cost(history)

@@ -36,7 +36,7 @@ NAMES = {"R": "retrain", "F": "finetune"}
 
 @dataclass(frozen=True)
 class Spelt(Schedule):
-    """A schedule that is a word."""
+    """A schedule with a fixed update sequence."""
 
     update_sequence: str
     name: ClassVar[str] = "label_text"

@@ -40,7 +40,7 @@ def datasets(results: Results) -> Table | None:
 
 
 def _tasks(folder: StudyFolder) -> Iterator[tuple[str, Task]]:
-    """Each task once, as its first cell has it; without those whose texts are no longer there."""
+    """Return each task once, from its first cell, except those whose texts are gone."""
     first: dict[str, CellPlan] = {}
     for cell in folder.cells:
         first.setdefault(cell.settings.task, cell)

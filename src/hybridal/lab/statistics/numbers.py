@@ -18,7 +18,7 @@ _BITS = 44
 
 
 def exact(value: float) -> Fraction:
-    """The number as it prints, so that sums and products of table values tie when they look tied.
+    """Return the exact printed decimal, so that sums and products of table values tie when they look tied.
 
     >>> 0.3 - 0.1 >= 0.2, exact(0.3) - exact(0.1) >= exact(0.2)
     (False, True)

@@ -38,7 +38,7 @@ def signed_rank(new: Numbers, reference: Numbers) -> float | None:
 
 
 def _signed_ranks(differences: Array) -> Array:
-    """The ranks of the differences by size, with their signs; those of zero are left out."""
+    """Return the ranks of the differences by size, with their signs; zero differences are left out."""
     moved = differences[differences != 0]
     _, at, counts = np.unique(np.abs(moved), return_inverse=True, return_counts=True)
     # Tied values share the mean of their ranks.
@@ -107,7 +107,7 @@ def effect(new: Numbers, reference: Numbers) -> Effect:
 
 
 def small_sample_factor(df: int) -> float:
-    """Hedges' exact J: what to multiply d with to remove its bias; from 2 degrees of freedom on."""
+    """Return Hedges' exact J, the factor that removes the bias of d; needs 2 degrees of freedom."""
     return math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / math.sqrt(df / 2)
 
 

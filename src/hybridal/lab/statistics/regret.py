@@ -1,4 +1,4 @@
-"""How far is a switch from the best one (the offline optimum of the paper's Problem 1), and which points are beaten?"""
+"""Regret of a switch against the best one (the offline optimum of the paper's Problem 1), and Pareto frontiers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAMBDA, DELTA = 0.5, 0.01
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where a run ended: its whole cost (seconds or counted steps), and NLL and F1 of its last model."""
+    """The result of a run: its total cost (seconds or counted steps), and NLL and F1 of its last model."""
 
     cost: float
     nll: float
@@ -44,8 +44,8 @@ class Optimum:
 
 @dataclass(frozen=True)
 class Regret:
-    """A switch against the optimum. Where `feasible` is False the schedule misses the constraint by `shortfall` of F1,
-    and its regret, which may then be negative, must not be averaged with others. `rounds_off` counts from the nearest
+    """A switch compared with the optimum. If `feasible` is False, the schedule misses the F1 constraint by `shortfall`;
+    its regret may then be negative and must not be averaged with others. `rounds_off` counts from the nearest
     optimum, below 0 for a switch that came too early.
     """
 
@@ -80,7 +80,7 @@ def optimum(outcomes: Sequence[Outcome], lam: float = LAMBDA, delta: float = DEL
 
 
 def regret(outcomes: Sequence[Outcome], switch: int, best: Optimum) -> Regret:
-    """What switching at this round costs above the optimum of the same outcomes; a run with t* switches at t* + 1.
+    """Return the regret of switching at this round against the optimum of the same outcomes; t* switches at t* + 1.
 
     >>> outcomes = [Outcome(60, 1.4, 0.80), Outcome(70, 1.2, 0.82), Outcome(85, 1.0, 0.83), Outcome(100, 0.8, 0.83)]
     >>> found = regret(outcomes, 1, optimum(outcomes))
@@ -98,7 +98,7 @@ def regret(outcomes: Sequence[Outcome], switch: int, best: Optimum) -> Regret:
 
 
 def switch_round(sequence: str) -> float:
-    """The first fine-tuned round of a word that retrains and then fine-tunes; not a number for other words.
+    """Return the first fine-tuned round of an update sequence that retrains, then fine-tunes; NaN for others.
 
     >>> switch_round("RRFF"), switch_round("FF"), switch_round("RR"), switch_round("NN")
     (3.0, 1.0, 3.0, nan)
@@ -107,10 +107,10 @@ def switch_round(sequence: str) -> float:
 
 
 def regrets(runs: pd.DataFrame, cost: str) -> list[Run]:
-    """Of each cell that has tried every switch round: a row for each of them, whose `schedule` is empty, and a row for
-    each schedule that made one of them, both with the `regret` and the `best` switch round of the cell.
+    """Return, for cells with every switch round, one row per switch round (with an empty `schedule`) and one row per
+    schedule, with the `regret` and the cell's `best` switch round.
 
-    `cost` is a column of the runs. The word decides: whatever schedule came to a switch round, its outcome is the same.
+    `cost` is a column of the runs. Schedules with the same switch round have the same outcome.
     """
     ends = {name: runs[f"test_{name}"].fillna(runs[f"validation_{name}"]).astype(float) for name in ("nll", "f1")}
     known = runs.assign(switch=[switch_round(sequence) for sequence in runs["update_sequence"]], **ends)
@@ -133,7 +133,7 @@ def regrets(runs: pd.DataFrame, cost: str) -> list[Run]:
 def pareto(cost: Sequence[float], nll: Sequence[float]) -> tuple[int, ...]:
     """The positions of the points that no other dominates in cost and NLL, both the lower the better; cheapest first.
 
-    A point dominates another when it is no worse in both and better in one; equal points stand or fall together.
+    A point dominates another if it is no worse in both and better in one; equal points are kept or dropped together.
 
     >>> pareto([3, 1, 2, 2, 1], [1, 5, 2, 4, 5])
     (1, 4, 2, 0)

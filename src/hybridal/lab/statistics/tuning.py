@@ -1,4 +1,4 @@
-"""Which (ε, k)? The paper's two-stage rule, and for which weights λ its answer holds."""
+"""Choose (ε, k) by the paper's two-stage rule, with the range of weights λ for which the choice is the same."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Setting(Generic[Name]):
 
 @dataclass(frozen=True)
 class Tuned(Generic[Name]):
-    """What the rule chose. `scores` are of the `candidates`, `ties` all whose score is the lowest (the cheapest of them
-    is chosen). The choice holds for every λ from `lam_low` to `lam_high`, both included; None is without end."""
+    """The rule's choice. `scores` belong to the `candidates`; `ties` have the lowest score, and the cheapest of them is
+    chosen. The choice is the same for every λ from `lam_low` to `lam_high`, both included; None is unbounded."""
 
     chosen: Name
     score: float
@@ -88,7 +88,7 @@ def _candidates(grid: Sequence[Setting[Name]], share: float) -> dict[Name, Point
 
 
 def _range(chosen: Point, points: Iterable[Point]) -> tuple[Fraction, Fraction | None]:
-    """The λ at which a better calibrated point takes over, and the one at which a cheaper one gives way."""
+    """Return the range of λ with the same choice: beyond it a cheaper or a better calibrated point wins."""
     # Where the scores of two points are equal.
     meets = [(nll > chosen[1], (cost - chosen[0]) / (chosen[1] - nll)) for cost, nll in points if nll != chosen[1]]
     low = max((lam for calmer, lam in meets if calmer), default=Fraction(0))
@@ -96,7 +96,7 @@ def _range(chosen: Point, points: Iterable[Point]) -> tuple[Fraction, Fraction |
 
 
 def grids(runs: pd.DataFrame, paired: bool = False) -> dict[str, pd.DataFrame]:
-    """By signal, a row an (ε, k): the means of `QUALITY` and `COSTS` over all its `runs`.
+    """Return, by signal, one row per (ε, k): the means of `QUALITY` and `COSTS` over its `runs`.
 
     Paired, only runs of cells that all pairs of the signal have are counted, and no number of theirs may be missing.
     """
