@@ -42,12 +42,13 @@ def main(path: str) -> None:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """Whether memory ran out: C code may lose the MemoryError, and opening a file may report it as an OSError.
+    """Whether memory ran out: C code may lose the MemoryError, and imports may fail in its place.
 
     >>> _is_out_of_memory(MemoryError()), _is_out_of_memory(OSError(errno.ENOMEM, "")), _is_out_of_memory(OSError())
     (True, True, False)
     """
-    return isinstance(error, MemoryError | SystemError) or getattr(error, "errno", None) == errno.ENOMEM
+    lost = isinstance(error, MemoryError | SystemError | ImportError)
+    return lost or getattr(error, "errno", None) == errno.ENOMEM
 
 
 class _TooLargeError(Exception):
