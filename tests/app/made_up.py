@@ -95,14 +95,14 @@ def check_books(session: Session) -> None:
         kept = session.get(Consensus, text.row)
         settled = kept and Resolution(kept.class_number, kept.source)
         assert settled in [consensus_of(standing, rule) for rule in rules]
-        asked = text.deleted is None and is_open(text.wanted, standing)
-        assert (text.answered, text.open) == (count_people(standing), asked)
+        asked = text.deleted is None and is_open(text.required_votes, standing)
+        assert (text.vote_count, text.open) == (count_people(standing), asked)
         if text.deleted is not None:
             continue
         for name, n in counts_of(text.split, standing, settled).items():
             total[name] += n
     assert {name: getattr(session.get_one(Tally, 1), name) for name in COUNT_NAMES} == total
-    gone = Class.became.is_not(None) | (Class.archived == "deleted")
+    gone = Class.merged_into.is_not(None) | (Class.archived == "deleted")
     assert not {*session.scalars(select(Class.number).where(gone))} & {
         *session.scalars(select(Vote.class_number)),
         *session.scalars(select(Consensus.class_number)),

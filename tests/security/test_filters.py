@@ -100,7 +100,7 @@ def test_no_answer_holds_a_secret(
     with project.sessions.begin() as session:
         add_person(session, "Ann", "reviewer", hash_password("a long password"))
         _, link = invite(session, "annotator")
-        told: dict[str, Any] = {"told_annotation": 0, "told_round": 0, "told_goal": 0}
+        told: dict[str, Any] = {"last_annotation": 0, "last_round": 0, "last_goal": 0}
         session.add(Webhook(url="https://example.org/", events=[], secret="whsec_c2VjcmV0", **told))
         session.flush()
         secrets = {shown, link, "sk-secret-key", "whsec_c2VjcmV0", other.csrf_token}

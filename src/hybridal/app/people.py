@@ -185,7 +185,7 @@ def add_newcomer(session: Session, name: str) -> Person:
     if found := find_newcomer(session, name):
         return found
     role = project_settings.read(session)["newcomers"]
-    if role == "nobody":
+    if role == "none":
         raise ForbiddenError(f"'{name:.40}' is not among the people of this project; ask its owner.")
     return add_person(session, name, role)
 

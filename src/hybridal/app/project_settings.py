@@ -47,7 +47,7 @@ _AT_LEAST = {"budget": 1, "batch": 1, "validation_first": 0, "overlap_people": 2
 _SHARES = {"validation_share": 0.5, "overlap": 1.0}
 _CHOICES = {
     "on_disagreement": ("adjudication", "majority"),
-    "newcomers": ("annotator", "reviewer", "nobody"),
+    "newcomers": ("annotator", "reviewer", "none"),
     "protocol": tuple(PRESETS),
 }
 

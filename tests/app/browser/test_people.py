@@ -179,7 +179,7 @@ def test_whom_a_proxy_signed_in_labels_at_once_and_the_owner_decides_what_newcom
         expect(owner.get_by_role("combobox", name="Role of Bo")).to_have_value("annotator")
         expect(owner.get_by_role("row", name="Bo").get_by_role("cell").nth(2)).to_have_text("1")
         expect(owner.get_by_role("button", name="Reset password")).to_have_count(0)
-        owner.get_by_label("New people become").select_option("nobody")
+        owner.get_by_label("New people are").select_option("none")
         owner.get_by_role("region", name="New people").get_by_role("button", name="Save").click()
         expect(owner.get_by_text("Saved.")).to_be_visible()
         shot(owner, "newcomers")

@@ -129,7 +129,7 @@ def test_advice_to_stop_offers_to_finish_the_model(page: Page, app: Served, shot
     button.click()
     expect(page.locator("#toasts")).to_contain_text("once more on all labels")
     with app.project.reads() as session:
-        assert session.get_one(Trainer, 1).asked == "finish"
+        assert session.get_one(Trainer, 1).request == "finish"
     done = {"finished": True, "advised": True, "sentence": "The model is finished."}
     page.route("**/api/progress", lambda route: route.fulfill(json={**PROGRESS, "finish": done}))
     page.goto(f"{app.address}/export")

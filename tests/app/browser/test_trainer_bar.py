@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 def test_trainer_bar_shows_its_state_and_offers_a_retry(window: Window, app: Served) -> None:
     def does(**values: Any) -> None:
         with app.project.sessions.begin() as session:
-            session.execute(update(Trainer).values({"beat": now(), **values}))
+            session.execute(update(Trainer).values({"heartbeat": now(), **values}))
 
     does(phase="waiting", done=5, total=8)
     page = window.person().new_page()
@@ -42,11 +42,11 @@ def test_trainer_bar_shows_its_state_and_offers_a_retry(window: Window, app: Ser
     says("The model learns again after 3 more labels (validation texts not counted).")
     does(phase="waiting", done=0, total=8)
     says("The model has learned from all labels and learns again after 8 more labels (validation texts not counted).")
-    does(phase="training", beat=now() - 600)
+    does(phase="training", heartbeat=now() - 600)
     says("The trainer last responded 10 minutes ago. Your labels are safe.")
     does(phase="failed", error="The disk is full.")
     says("The trainer failed. The disk is full. Your labels are safe.")
     with page.expect_response(lambda reply: reply.request.method == "POST"):
         bar.get_by_role("button", name="Retry").click()
     with app.project.reads() as session:
-        assert session.get_one(Trainer, 1).asked == "retry"
+        assert session.get_one(Trainer, 1).request == "retry"

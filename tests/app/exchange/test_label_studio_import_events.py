@@ -138,7 +138,7 @@ def test_keys_have_a_colon_and_so_are_no_pages(project: Project) -> None:
 def test_a_wish_for_training_reaches_the_trainer(project: Project) -> None:
     assert send(project, {"action": "START_TRAINING", "project": {}}) == 0
     with project.reads() as session:
-        assert session.get_one(Trainer, 1).asked == "train"
+        assert session.get_one(Trainer, 1).request == "train"
 
 
 @pytest.mark.parametrize("event", [{}, {"action": None}, {"action": "PROJECT_UPDATED"}, {"action": ["x"]}])

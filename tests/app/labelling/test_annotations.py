@@ -59,7 +59,7 @@ def test_a_second_thought_replaces_the_first_and_both_are_kept(project: Project)
     with project.reads() as session:
         assert session.scalar(select(func.count()).select_from(Annotation)) == 2
         assert session.scalars(select(Vote.annotation_number)).all() == [second]
-        assert session.scalars(select(Consensus.changed)).all() == [second]
+        assert session.scalars(select(Consensus.annotation_number)).all() == [second]
     assert consensus(project) == {"t1": ("b", "people")}
 
 
@@ -67,7 +67,7 @@ def test_repeated_annotation_is_no_label_change(project: Project) -> None:
     first = say(project, me(project), "t1", "a", "1")
     say(project, me(project), "t1", "a", "2")
     with project.reads() as session:
-        assert session.scalars(select(Consensus.changed)).all() == [first]
+        assert session.scalars(select(Consensus.annotation_number)).all() == [first]
 
 
 def test_undoing_a_second_thought_restores_the_first(project: Project) -> None:

@@ -193,6 +193,6 @@ def test_a_class_is_resolved_through_many_merges(project: Project) -> None:
     with project.sessions.begin() as session:
         made = classes.add(session, [f"class {number}" for number in range(900)])
         for one, into in pairwise(made):
-            one.became = into.number
+            one.merged_into = into.number
         session.flush()
         assert classes.find(session, "class 0").number == made[-1].number

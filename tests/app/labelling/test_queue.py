@@ -96,7 +96,7 @@ def test_the_models_wishes_come_first_in_their_order(no_validation: Project) -> 
 
 def test_when_the_queue_is_empty_random_texts_are_served(no_validation: Project) -> None:
     with no_validation.reads() as session:
-        by_place = session.scalars(select(Text.id).order_by(Text.place)).all()
+        by_place = session.scalars(select(Text.id).order_by(Text.random_order)).all()
     assert ids(no_validation, me(no_validation), 20) == by_place
     assert by_place != sorted(by_place, key=lambda id: int(id[1:]))
 
@@ -120,7 +120,7 @@ def test_a_labelled_text_is_not_served(no_validation: Project) -> None:
 def test_second_opinions_come_before_the_queue_and_from_another_person(no_validation: Project) -> None:
     one, other, third = people(no_validation, 3)
     with no_validation.sessions.begin() as session:
-        session.execute(update(Text).where(Text.id == "t5").values(wanted=2))
+        session.execute(update(Text).where(Text.id == "t5").values(required_votes=2))
     say(no_validation, one, "t5")
     queue(no_validation, ["t7"])
     assert "t5" not in ids(no_validation, one, 1)

@@ -97,7 +97,7 @@ def test_labelling_goes_on_between_the_parts_of_a_merge_and_no_label_is_new(tmp_
         annotate(session, other, "t7", "label", class_name="b", key="7b")
         a, b = (classes.find(session, name).number for name in "ab")
         assert merge(session, a, b).number == b
-        changed = dict(session.execute(select(Text.id, Consensus.changed).join(Text)).all())
+        changed = dict(session.execute(select(Text.id, Consensus.annotation_number).join(Text)).all())
         first = rows_to_follow(session)[:4]
     with project.sessions.begin() as session:
         follow(session, first)
@@ -112,7 +112,7 @@ def test_labelling_goes_on_between_the_parts_of_a_merge_and_no_label_is_new(tmp_
             check_books(session)
     assert consensus(project) == {f"t{i}": ("c" if i == 6 else "b", "people") for i in range(8)}
     with project.reads() as session:
-        now = dict(session.execute(select(Text.id, Consensus.changed).join(Text)).all())
+        now = dict(session.execute(select(Text.id, Consensus.annotation_number).join(Text)).all())
     assert {id for id in now if now[id] != changed.get(id)} == {"t5", "t6", "t7"}, "another name is no news"
     project.close()
 

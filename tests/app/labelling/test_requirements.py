@@ -95,7 +95,7 @@ def test_classes_are_merged_while_another_rule_settles_texts(tmp_path: Path, db:
 def test_rule_change_waits_for_running_annotations(tmp_path: Path, empty_postgres: str) -> None:
     project = make(tmp_path / "p", classes=("a", "bug"), db=empty_postgres)
     with project.sessions.begin() as session:
-        session.query(Text).update({"wanted": 3})
+        session.query(Text).update({"required_votes": 3})
     for person in people(project, 2):
         with project.sessions.begin() as session:
             annotate(session, person, "t1", "label", class_name="a", key=person.name)

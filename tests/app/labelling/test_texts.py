@@ -127,7 +127,9 @@ def test_the_same_texts_are_drawn_for_the_same_seed(tmp_path: Path) -> None:
     for name, seed in (("p", 42), ("q", 42), ("r", 43)):
         project = make(tmp_path / name, texts=200, seed=seed, overlap=0.3)
         with project.reads() as session:
-            found.append([(text.split, text.place, text.wanted) for text in session.scalars(select(Text))])
+            found.append(
+                [(text.split, text.random_order, text.required_votes) for text in session.scalars(select(Text))]
+            )
         project.close()
     assert found[0] == found[1] != found[2]
 
@@ -208,7 +210,7 @@ def test_labelled_texts_do_not_become_validation_texts(tmp_path: Path) -> None:
 
 def wanted(project: Project) -> dict[int, int]:
     with project.reads() as session:
-        rows = session.execute(select(Text.wanted, func.count()).group_by(Text.wanted))
+        rows = session.execute(select(Text.required_votes, func.count()).group_by(Text.required_votes))
         return {number: texts for number, texts in rows}  # noqa: C416
 
 

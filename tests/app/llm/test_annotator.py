@@ -165,7 +165,7 @@ def test_the_models_wishes_come_before_the_random_order(tmp_path: Path) -> None:
         found = llm_candidates(session, llm_of(session), 100)
         assert [one.id for one in found[:2]] == ["t7", "t2"]
         assert sorted(one.id for one in found) == [f"t{at}" for at in range(10)]
-        places = [one.place for one in found[2:]]
+        places = [one.random_order for one in found[2:]]
         assert places == sorted(places)
 
 
@@ -188,7 +188,7 @@ def test_validation_texts_are_asked_when_people_labelled_them_and_first_of_all(t
     with project.sessions.begin() as session:
         for id in ("t1", "t2"):
             text(session, id).split = "validation"
-        text(session, "t3").wanted = 2
+        text(session, "t3").required_votes = 2
         session.flush()
         says(session, "me", "t2", "bug")
         says(session, "me", "t3", "bug")

@@ -99,7 +99,7 @@ def test_only_texts_that_went_to_people_anyway_are_compared(tmp_path: Path) -> N
     with project.sessions.begin() as session:
         llm = llm_of(session)
         text(session, "t1").split = "validation"
-        text(session, "t2").wanted = text(session, "t4").wanted = 2
+        text(session, "t2").required_votes = text(session, "t4").required_votes = 2
         session.flush()
         for id in ("t0", "t1", "t2"):
             recorded(session, llm, id, LlmLabel("bug", 0.5))

@@ -106,7 +106,7 @@ def test_texts_for_the_test_go_to_several_people_whatever_the_llm_says(tmp_path:
         assert 0 < len(shared) < 20
         assert not set(consensus(session)) & set(shared)
         assert queue(session)[: len(shared)] == shared
-        assert {text(session, id).wanted for id in shared} == {2}
+        assert {text(session, id).required_votes for id in shared} == {2}
         assert all(text(session, id).open for id in shared)
         says(session, "me", shared[0], "bug")
         assert text(session, shared[0]).open

@@ -40,7 +40,7 @@ def made(folder: Path, db: str | None = None, **settings: Any) -> Project:
 
 def unlabelled(project: Project, split: str, n: int) -> list[str]:
     """Ids of n texts without an annotation."""
-    free = select(Text.id).where(Text.split == split, Text.open).order_by(Text.place).limit(n)
+    free = select(Text.id).where(Text.split == split, Text.open).order_by(Text.random_order).limit(n)
     with project.reads() as session:
         return [*session.scalars(free)]
 
@@ -63,7 +63,7 @@ def label_some(project: Project, pool: int = 6, validation: int = 0) -> list[str
 
 def ask(project: Project, request: str) -> None:
     with project.sessions.begin() as session:
-        session.get_one(Trainer, 1).asked = request
+        session.get_one(Trainer, 1).request = request
 
 
 def want_scores(project: Project, state: str = "running", first: str = "") -> None:

@@ -75,7 +75,13 @@ def test_first_model_fills_the_queue_and_the_predictions(project: Project) -> No
     cycle = trained(project)
     assert not cycle.turn()
     status = row(project)
-    assert (status.phase, status.round, status.update, status.error, status.seen) == ("waiting", 1, "retrain", "", 12)
+    assert (status.phase, status.round, status.update, status.error, status.learnt_annotation) == (
+        "waiting",
+        1,
+        "retrain",
+        "",
+        12,
+    )
     assert (status.done, status.total) == (0, 6)  # new labels, of those that the next update waits for
     with project.reads() as session:
         queue = session.execute(select(QueuedText, Text).join(Text).order_by(QueuedText.rank)).all()
@@ -132,7 +138,7 @@ def test_fewer_labels_than_a_batch_are_learnt_on_request(project: Project) -> No
     assert not cycle.turn()
     ask(project, "train")
     assert cycle.turn()
-    assert (row(project).asked, row(project).round) == ("", 2)
+    assert (row(project).request, row(project).round) == ("", 2)
     assert len(labels_of(cycle)) == 7
 
 
@@ -207,7 +213,7 @@ def test_a_description_after_the_last_round_is_learnt_by_another_last_round(proj
         classes.describe(session, classes.find(session, "sport").number, "goals and teams")
     ask(project, "finish")
     assert cycle.turn()
-    assert (row(project).round, row(project).asked, row(project).error) == (before + 1, "", "")
+    assert (row(project).round, row(project).request, row(project).error) == (before + 1, "", "")
     assert cycle.chapter is not None
     assert cycle.chapter.folder.exists()
     ask(project, "finish")
@@ -335,7 +341,7 @@ def test_deleted_run_folders_are_trained_again(project: Project) -> None:
     before = labels_of(cycle)
     shutil.rmtree(project.runs)
     cycle = started(project)
-    assert (row(project).round, row(project).seen) == (0, 0)
+    assert (row(project).round, row(project).learnt_annotation) == (0, 0)
     assert cycle.turn()
     assert labels_of(cycle) == before
     assert words(project) == ["R"]
@@ -424,7 +430,7 @@ def test_failure_gets_one_sentence_and_is_retried_on_request(project: Project, m
     ask(project, "retry")
     assert cycle.turn()
     status = row(project)
-    assert (status.phase, status.error, status.round, status.asked) == ("waiting", "", 2, "")
+    assert (status.phase, status.error, status.round, status.request) == ("waiting", "", 2, "")
     assert words(project) == ["RR"]
 
 
@@ -457,7 +463,7 @@ def test_unlearnable_labels_are_refused_with_a_reason(project: Project) -> None:
     cycle = started(project)
     ask(project, "train")
     assert cycle.turn()
-    assert (row(project).phase, row(project).asked) == ("failed", "")
+    assert (row(project).phase, row(project).request) == ("failed", "")
     assert row(project).error == "There are no labels to learn from yet; label some texts first."
 
 
@@ -536,7 +542,7 @@ def test_a_last_round_goes_over_all_labels_and_more_labels_simply_go_on(project:
         "the last round",
         True,
     )
-    assert (row(project).phase, row(project).asked, row(project).round) == ("waiting", "", 3)
+    assert (row(project).phase, row(project).request, row(project).round) == ("waiting", "", 3)
     assert progress(project)["finish"]["finished"]
     assert scoring(project).done == 0
     assert (project.exports / "model" / "config.json").is_file(), "a finished model can be downloaded at once"
@@ -544,7 +550,7 @@ def test_a_last_round_goes_over_all_labels_and_more_labels_simply_go_on(project:
     cycle = started(project)
     ask(project, "finish")
     assert cycle.turn()
-    assert (row(project).asked, row(project).round) == ("", 3), "what is finished is not trained again"
+    assert (row(project).request, row(project).round) == ("", 3), "what is finished is not trained again"
     assert (project.exports / "model" / "config.json").is_file()
     label_some(project, 6)
     assert not progress(project)["finish"]["finished"]
@@ -559,7 +565,7 @@ def test_a_probe_is_finished_once_too(project: Project) -> None:
     for _ in range(2):
         ask(project, "finish")
         assert cycle.turn()
-        assert (row(project).phase, row(project).asked, row(project).round) == ("waiting", "", 2)
+        assert (row(project).phase, row(project).request, row(project).round) == ("waiting", "", 2)
     assert progress(project)["finish"]["finished"]
 
 

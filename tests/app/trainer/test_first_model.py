@@ -129,7 +129,7 @@ def test_when_labels_are_due_nothing_is_loaded_or_encoded_any_more(
         patch.setattr("hybridal.app.trainer.cycle.ActiveLearner", not_now)
         patch.setattr("hybridal.models.training.forward_passes.predict", not_now)
         only_first(cycle, monkeypatch)
-    assert (row(project).phase, row(project).round, row(project).seen) == ("training", 1, 12)
+    assert (row(project).phase, row(project).round, row(project).learnt_annotation) == ("training", 1, 12)
     assert len(queue(project)) == 24
 
 

@@ -116,9 +116,9 @@ def test_killed_in_the_last_round_it_is_finished_once(
     project = Project.open(folder)
     ask(project, "finish")
     assert laboratory.train(folder, *INSTANTS[instant]) == KILLED
-    assert row(project).asked == "finish"
+    assert row(project).request == "finish"
     assert laboratory.train(folder) == KILLED
-    assert (row(project).asked, progress(project)["finish"]["finished"]) == ("", True)
+    assert (row(project).request, progress(project)["finish"]["finished"]) == ("", True)
     project.close()
     after = standing(folder)
     assert [(fact["labels"], fact["label_changes"]["last"]) for fact in after["facts"]] == [(6, False), (12, True)]

@@ -44,7 +44,7 @@ def learnt(project: Project) -> None:
     with project.sessions.begin() as session:
         newest = session.scalar(select(func.max(Annotation.number))) or 0
         session.add(QueuedText(text_row=session.scalar(select(func.min(Text.row))), rank=0, round=1))
-    says(project, round=1, seen=newest, phase="resting")
+    says(project, round=1, learnt_annotation=newest, phase="resting")
 
 
 def test_a_first_model_is_prepared_once_and_made_when_its_labels_are_there(project: Project) -> None:
@@ -78,7 +78,7 @@ def test_obstacle_to_the_first_model_is_reported_with_enough_labels(project: Pro
 def test_without_classes_there_is_nothing_to_load(project: Project) -> None:
     with project.sessions.begin() as session:
         first, second = session.scalars(select(Class))
-        second.became = first.number
+        second.merged_into = first.number
     assert not has_work(project, None)
 
 

@@ -47,9 +47,9 @@ def scored(ids: list[str], first: float) -> Scored:
 
 
 def test_new_model_replaces_the_queue_and_the_predictions(project: Project) -> None:
-    publish(project, 1, IDS[:3], [scored(IDS[:4], 0.875)], seen=5)
+    publish(project, 1, IDS[:3], [scored(IDS[:4], 0.875)], learnt_annotation=5)
     assert queue(project) == [(id, 1) for id in IDS[:3]]
-    publish(project, 2, [IDS[7], IDS[2]], [scored([IDS[2]], 0.25)], seen=9)
+    publish(project, 2, [IDS[7], IDS[2]], [scored([IDS[2]], 0.25)], learnt_annotation=9)
     assert queue(project) == [(IDS[7], 2), (IDS[2], 2)]
     assert predictions(project) == {**dict.fromkeys([IDS[0], IDS[1], IDS[3]], (1, 0.875, 1)), IDS[2]: (2, 0.75, 2)}
     kept = project.probabilities.read()
@@ -62,24 +62,24 @@ def test_new_model_replaces_the_queue_and_the_predictions(project: Project) -> N
     assert kept.stamps.sum() == 9
     with project.reads() as session:
         assert published_round(session) == 2
-    assert (row(project).seen, row(project).round) == (9, 2)
+    assert (row(project).learnt_annotation, row(project).round) == (9, 2)
 
 
 def test_a_wish_is_fulfilled_in_the_same_moment(project: Project) -> None:
     ask(project, "train")
-    publish(project, 1, [], [], asked="train")
-    assert (row(project).asked, row(project).phase, row(project).seen) == ("", "waiting", 0)
+    publish(project, 1, [], [], request="train")
+    assert (row(project).request, row(project).phase, row(project).learnt_annotation) == ("", "waiting", 0)
 
 
 def test_many_guesses_come_in_parts_and_the_queue_with_the_last(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keeping, "PART", 3)
-    publish(project, 1, IDS[:3], [scored(IDS[:8], 0.9)], seen=5)
+    publish(project, 1, IDS[:3], [scored(IDS[:8], 0.9)], learnt_annotation=5)
     assert set(predictions(project)) == set(IDS[:8])
     monkeypatch.setattr(module, "clear_request", _fail)
     with pytest.raises(RuntimeError):
-        publish(project, 2, IDS[5:8], [scored(IDS[4:10], 0.8)], seen=9)
+        publish(project, 2, IDS[5:8], [scored(IDS[4:10], 0.8)], learnt_annotation=9)
     with project.reads() as session:
         assert published_round(session) == 1  # so that the next process publishes it again
     assert set(predictions(project)) == set(IDS[:10])
@@ -90,13 +90,13 @@ def _fail(*_arguments: object) -> None:
 
 
 def test_half_of_a_queue_is_never_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish(project, 1, IDS[:3], [scored(IDS[:1], 0.9)], seen=5)
+    publish(project, 1, IDS[:3], [scored(IDS[:1], 0.9)], learnt_annotation=5)
 
     monkeypatch.setattr(module, "clear_request", _fail)
     with pytest.raises(RuntimeError):
-        publish(project, 2, IDS[5:8], [], seen=9)
+        publish(project, 2, IDS[5:8], [], learnt_annotation=9)
     assert queue(project) == [(id, 1) for id in IDS[:3]]
-    assert (row(project).seen, row(project).round) == (5, 1)
+    assert (row(project).learnt_annotation, row(project).round) == (5, 1)
 
 
 def test_predictions_use_the_name_of_a_class_merged_during_training(project: Project) -> None:

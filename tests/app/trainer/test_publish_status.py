@@ -66,7 +66,7 @@ def test_a_row_is_made_where_there_is_none(project: Project) -> None:
     with project.sessions.begin() as session:
         write_status(session, phase="loading")
     assert row(project).phase == "loading"
-    assert row(project).beat > 0
+    assert row(project).heartbeat > 0
 
 
 def test_a_phase_begins_without_the_numbers_of_the_last(project: Project) -> None:
@@ -100,10 +100,10 @@ def test_a_sign_of_life_comes_only_after_silence(project: Project, monkeypatch: 
     status.say("waiting")
     clock.now += 4
     status.beat(5.0)
-    assert row(project).beat == 100
+    assert row(project).heartbeat == 100
     clock.now += 2
     status.beat(5.0)
-    assert (row(project).beat, row(project).phase) == (106, "waiting")
+    assert (row(project).heartbeat, row(project).phase) == (106, "waiting")
 
 
 def test_a_wish_that_came_meanwhile_stays(project: Project) -> None:
@@ -111,7 +111,7 @@ def test_a_wish_that_came_meanwhile_stays(project: Project) -> None:
     for handled, left in (("train", "finish"), ("finish", "")):
         with project.sessions.begin() as session:
             clear_request(session, handled)
-        assert row(project).asked == left
+        assert row(project).request == left
 
 
 def test_a_database_that_does_not_listen_is_only_noted(project: Project, caplog: pytest.LogCaptureFixture) -> None:

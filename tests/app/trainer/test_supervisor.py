@@ -106,7 +106,7 @@ def test_supervisor_gives_up_after_several_deaths_until_a_request(
     runs(monkeypatch, SLEEPS)
     ask(project, "retry")
     until(lambda: supervisor.alive)
-    assert row(project).asked == "retry"  # for the trainer to see
+    assert row(project).request == "retry"  # for the trainer to see
     supervisor.stop()
 
 

@@ -70,7 +70,7 @@ def test_whom_the_proxy_signed_in_comes_in_as_what_the_owner_decided(behind: Fas
     assert zoe.post("/api/annotations", json=label, headers={"X-CSRF-Token": "forged"}).status_code == 403
     assert ada.patch("/api/settings", json={"newcomers": "reviewer"}).json()["newcomers"] == "reviewer"
     assert come(behind, "Bo").get("/api/project").json()["me"]["role"] == "reviewer"
-    ada.patch("/api/settings", json={"newcomers": "nobody"})
+    ada.patch("/api/settings", json={"newcomers": "none"})
     refused = come(behind, "Cy").get("/api/project")
     assert (refused.status_code, "ask its owner" in refused.json()["error"]) == (403, True)
     assert come(behind, "Bo").get("/api/project").status_code == 200
@@ -113,7 +113,7 @@ def test_there_are_no_passwords_and_no_invitations(behind: FastAPI, project: Pro
         answer = ada.post(path, json=body)
         assert (answer.status_code, "A proxy signs people in" in answer.json()["error"]) == (403, True), path
     page = ada.get("/people").text
-    assert ("New people become" in page, "Make a link" in page, "sign-out" in page) == (True, False, False)
+    assert ("New people are" in page, "Make a link" in page, "sign-out" in page) == (True, False, False)
 
 
 def test_a_program_still_comes_with_its_token(behind: FastAPI, project: Project) -> None:

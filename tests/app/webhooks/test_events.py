@@ -63,7 +63,7 @@ def test_each_annotation_is_one_event_in_order_without_file_labels(tmp_path: Pat
 def test_many_labels_come_in_several_messages(project: Project) -> None:
     number = hook(project, "labels.saved")
     with project.sessions.begin() as session:
-        session.add_all(Text(id=f"x{i}", body="x", place=0.5) for i in range(LABELS_PER_MESSAGE + 5))
+        session.add_all(Text(id=f"x{i}", body="x", random_order=0.5) for i in range(LABELS_PER_MESSAGE + 5))
         for i in range(LABELS_PER_MESSAGE + 5):
             annotate(session, me(project), f"x{i}", "label", class_name="a", key=f"x{i}")
     told = [len(data["labels"]) for _ in range(3) for _, data in news(project, number)]

@@ -93,9 +93,9 @@ class Text(Base):
 
     Attributes:
         split: `pool`, or `validation` for the random reserve that is never learnt.
-        place: A random number, drawn when the text was added; texts are served in its order while there is no model.
-        wanted: How many people shall label it; more than one where agreement is measured.
-        answered: How many people have labelled it; follows from the votes, and is stored so that the queue is fast.
+        random_order: A random number, drawn when the text was added; without a model, texts are served in this order.
+        required_votes: How many people shall label it; more than one where agreement is measured.
+        vote_count: How many people have labelled it; follows from the votes, and is stored so that the queue is fast.
         open: Whether people may still be asked for it; stored for the same reason.
         digest: Finds a text by its exact words.
         folded: Finds a text by any part of its words or its context (see `search.py`).
@@ -110,9 +110,9 @@ class Text(Base):
     id: Mapped[str] = mapped_column(unique=True)
     body: Mapped[str]
     split: Mapped[str] = mapped_column(default="pool")
-    place: Mapped[float]
-    wanted: Mapped[int] = mapped_column(default=1)
-    answered: Mapped[int] = mapped_column(default=0)
+    random_order: Mapped[float]
+    required_votes: Mapped[int] = mapped_column(default=1)
+    vote_count: Mapped[int] = mapped_column(default=0)
     open: Mapped[bool] = mapped_column(default=True)
     added: Mapped[float] = mapped_column(default=now)
     digest: Mapped[str] = mapped_column(String(32), index=True, default=digest_of_body)
@@ -122,9 +122,9 @@ class Text(Base):
     deleted: Mapped[float | None]
 
     __table_args__ = (
-        Index("texts_in_order", "split", "place"),
-        Index("texts_open", "split", "place", **_where("open{true}")),
-        Index("texts_begun", "place", **_where("open{true} AND answered > 0")),
+        Index("texts_in_order", "split", "random_order"),
+        Index("texts_open", "split", "random_order", **_where("open{true}")),
+        Index("texts_begun", "random_order", **_where("open{true} AND vote_count > 0")),
         Index("texts_deleted", "deleted", **_where("deleted IS NOT NULL")),
     )
 
@@ -136,7 +136,7 @@ class Class(Base):
         description: Tells people, the model and an LLM what belongs in the class.
         examples: Example texts, one per line.
         position: Its place in the list of classes.
-        became: The class that it was merged into.
+        merged_into: The class that it was merged into.
         archived: "" while people can give the class; `kept` if the model goes on learning its labels, `out` if it does
             not, `deleted` if its labels no longer count.
     """
@@ -148,7 +148,7 @@ class Class(Base):
     description: Mapped[str] = mapped_column(default="")
     examples: Mapped[str] = mapped_column(default="")
     position: Mapped[int]
-    became: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
+    merged_into: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
     archived: Mapped[str] = mapped_column(default="")
 
 
@@ -221,7 +221,7 @@ class Consensus(Base):
 
     Attributes:
         source: `people`, `file`, `llm` or `adjudicated`.
-        changed: The annotation that last changed it; the trainer finds new labels by it.
+        annotation_number: The annotation that last changed it; the trainer finds new labels by it.
     """
 
     __tablename__ = "consensus"
@@ -229,7 +229,7 @@ class Consensus(Base):
     text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
     class_number: Mapped[int] = mapped_column(ForeignKey("classes.number"), index=True)
     source: Mapped[str]
-    changed: Mapped[int] = mapped_column(ForeignKey("annotations.number"), index=True)
+    annotation_number: Mapped[int] = mapped_column(ForeignKey("annotations.number"), index=True)
 
 
 class Tally(Base):
@@ -311,10 +311,10 @@ class Trainer(Base):
         total: All epochs or texts of the phase.
         seconds_left: An estimate for the phase.
         error: Why the last update failed.
-        asked: A request of the page: `retry`, `train` (with fewer labels than a batch) or `finish` (a last round on all
-            labels).
-        beat: When the row was last written.
-        seen: The newest annotation that the published model has learnt.
+        request: What the page requested: `retry`, `train` (with fewer labels than a batch) or `finish` (a last round on
+            all labels).
+        heartbeat: When the row was last written.
+        learnt_annotation: The newest annotation that the published model has learnt.
     """
 
     __tablename__ = "trainer"
@@ -327,9 +327,9 @@ class Trainer(Base):
     total: Mapped[int] = mapped_column(default=0)
     seconds_left: Mapped[float | None]
     error: Mapped[str] = mapped_column(default="")
-    asked: Mapped[str] = mapped_column(default="")
-    beat: Mapped[float] = mapped_column(default=0.0)
-    seen: Mapped[int] = mapped_column(Counter, default=0)
+    request: Mapped[str] = mapped_column(default="")
+    heartbeat: Mapped[float] = mapped_column(default=0.0)
+    learnt_annotation: Mapped[int] = mapped_column(Counter, default=0)
 
 
 class Scoring(Base):
@@ -410,9 +410,9 @@ class Webhook(Base):
     Attributes:
         events: The names of the events that it receives.
         secret: Signs the messages.
-        told_annotation: The newest annotation that was sent or queued.
-        told_round: How many rounds were.
-        told_goal: The last goal that was.
+        last_annotation: The newest annotation that was sent or queued.
+        last_round: How many rounds were.
+        last_goal: The last goal that was.
     """
 
     __tablename__ = "webhooks"
@@ -422,9 +422,9 @@ class Webhook(Base):
     secret: Mapped[str]
     events: Mapped[list[str]] = mapped_column(JSON)
     made: Mapped[float] = mapped_column(default=now)
-    told_annotation: Mapped[int] = mapped_column(Counter)
-    told_round: Mapped[int]
-    told_goal: Mapped[int]
+    last_annotation: Mapped[int] = mapped_column(Counter)
+    last_round: Mapped[int]
+    last_goal: Mapped[int]
 
 
 class Delivery(Base):

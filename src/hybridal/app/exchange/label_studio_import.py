@@ -217,7 +217,7 @@ def handle_event(sessions: Sessions, event: Json) -> int:
             changed += _create(session, event, annotation) if action in CREATED else _delete(session, annotation)
     if action == "START_TRAINING":
         with sessions.begin() as session:
-            session.execute(update(Trainer).where(Trainer.number == 1).values(asked="train"))
+            session.execute(update(Trainer).where(Trainer.number == 1).values(request="train"))
     return changed
 
 

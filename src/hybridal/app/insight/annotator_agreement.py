@@ -240,7 +240,7 @@ def ratings(session: Session, min_people: int = 2) -> list[Rating]:
         .join(Vote, Vote.text_row == Text.row)
         .join(Person, Person.number == Vote.person_number)
         .join(Class, Class.number == Vote.class_number)
-        .where(Text.answered >= min_people, Person.kind == "person", ~Vote.decides)
+        .where(Text.vote_count >= min_people, Person.kind == "person", ~Vote.decides)
         .order_by(Text.row, Person.number)
     )
     return [(text, person, name) for text, person, name in rows]
@@ -251,7 +251,7 @@ def disagreements(session: Session) -> list[dict[str, Any]]:
     texts = session.scalars(
         select(Text)
         .outerjoin(Consensus, Consensus.text_row == Text.row)
-        .where(Text.answered > 1, Consensus.text_row.is_(None))
+        .where(Text.vote_count > 1, Consensus.text_row.is_(None))
         .order_by(Text.row)
         .limit(MAX_DISAGREEMENTS)
     ).all()

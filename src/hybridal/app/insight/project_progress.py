@@ -33,7 +33,7 @@ def progress(project: Project) -> dict[str, Any]:
     switch = newest.schedule.t_star(newest.history) if newest else None
     with project.reads() as session:
         bins, classes = calibration_bins(validation_predictions(session)), class_balance(session)
-        since, n = new_labels(session, session.get_one(Trainer, 1).seen), counts(session)
+        since, n = new_labels(session, session.get_one(Trainer, 1).learnt_annotation), counts(session)
     history = newest.history if newest else ()
     advice = advise(history, len(classes), n["texts"] - n["labelled"]) if history else None
     validation = history[-1].validation if history else None
@@ -98,7 +98,7 @@ def class_balance(session: Session) -> list[dict[str, Any]]:
     counts = (
         select(Class.name, func.count(Consensus.text_row))
         .outerjoin(Consensus, Consensus.class_number == Class.number)
-        .where(Class.became.is_(None), Class.archived == "")
+        .where(Class.merged_into.is_(None), Class.archived == "")
         .group_by(Class.number, Class.name, Class.position)
         .order_by(Class.position, Class.number)
     )
@@ -220,7 +220,7 @@ def uncertain(session: Session, limit: int) -> list[dict[str, Any]]:
         .join(Prediction, Prediction.text_row == Text.row)
         .join(Class, Class.number == Prediction.class_number)
         .outerjoin(Consensus, Consensus.text_row == Text.row)
-        .where(Consensus.text_row.is_(None), Text.answered < 2)
+        .where(Consensus.text_row.is_(None), Text.vote_count < 2)
         .order_by(Prediction.entropy.desc(), Prediction.text_row.desc())
         .limit(limit)
     )

@@ -31,7 +31,7 @@ _OF_THIS_KEY = _EARLIER.where(Annotation.key == bindparam("key"))
 
 # Everything needed to check an annotation: one row per vote on the text, or a single row without a vote.
 _LOOK = (
-    _EARLIER.add_columns(Class.number.label("given"), Class.became, Class.archived)
+    _EARLIER.add_columns(Class.number.label("given"), Class.merged_into, Class.archived)
     .add_columns(*(getattr(Tally, name).label(f"all_{name}") for name in COUNT_NAMES))
     .add_columns(Vote.person_number.label("voter"), *VOTE)
     .select_from(Tally)
@@ -93,7 +93,7 @@ def annotate(
     if (action == "label") != (name is not None):
         raise UserError("A label needs a class; a skip must not have one.")
     class_number = now.given
-    if name is not None and (now.given is None or now.became is not None or now.archived):
+    if name is not None and (now.given is None or now.merged_into is not None or now.archived):
         class_number = (classes.find_offered if offered else classes.find)(session, name).number
     number: int = execute(
         session,

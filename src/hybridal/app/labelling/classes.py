@@ -33,12 +33,12 @@ def active(session: Session) -> list[Class]:
 
 def current(session: Session) -> list[Class]:
     """Read all classes that labels can have, including archived ones, in their order."""
-    there = select(Class).where(Class.became.is_(None), Class.archived != "deleted")
+    there = select(Class).where(Class.merged_into.is_(None), Class.archived != "deleted")
     return [*session.scalars(there.order_by(Class.position, Class.number))]
 
 
 def find(session: Session, name: str) -> Class:
-    """Find a class by name; the name of a merged class finds the class it became."""
+    """Find a class by name; the name of a merged class finds the class that it was merged into."""
     found = session.scalar(_OF_THIS_NAME, {"name": name.strip()})
     if found is None:
         close = get_close_matches(name, [one.name for one in active(session)], n=1)
@@ -59,18 +59,18 @@ def find_offered(session: Session, name: str) -> Class:
 
 def resolve(session: Session, number: int) -> int:
     """Follow the merges of a class to its current number."""
-    while (became := get(session, number).became) is not None:
-        number = became
+    while (merged_into := get(session, number).merged_into) is not None:
+        number = merged_into
     return number
 
 
 def current_classes(session: Session) -> dict[int, int]:
     """Map each class number to the class that it stands for now."""
-    rows = session.execute(select(Class.number, Class.became))
+    rows = session.execute(select(Class.number, Class.merged_into))
     return resolve_merges(dict(rows.all()))
 
 
-def resolve_merges(became: Mapping[int, int | None]) -> dict[int, int]:
+def resolve_merges(merged_into: Mapping[int, int | None]) -> dict[int, int]:
     """Map each class to the end of its merges; a class that was never merged to itself.
 
     >>> resolve_merges({1: None, 2: 3, 3: 1})
@@ -78,11 +78,11 @@ def resolve_merges(became: Mapping[int, int | None]) -> dict[int, int]:
     """
 
     def end(number: int) -> int:
-        while (further := became[number]) is not None:
+        while (further := merged_into[number]) is not None:
             number = further
         return number
 
-    return {number: end(number) for number in became}
+    return {number: end(number) for number in merged_into}
 
 
 def get(session: Session, number: int) -> Class:
@@ -116,7 +116,7 @@ def rename(session: Session, number: int, name: str) -> Class:
     other = session.scalar(select(Class).where(Class.name == name, Class.number != number))
     if other is not None and other.archived:
         raise ConflictError(f"A class '{name:.40}' is archived; choose another name, or delete that class first.")
-    if other is not None and other.became is None:
+    if other is not None and other.merged_into is None:
         raise ConflictError(f"A class '{name:.40}' already exists; merge the two instead.")
     if other is not None:
         raise ConflictError(f"'{name:.40}' is the name of a class that was merged; choose another.")
@@ -177,6 +177,6 @@ def archive(session: Session, number: int, how: Archived) -> Class:
 def in_use(session: Session, number: int) -> Class:
     """Read a class by its number; one that was merged or deleted is refused."""
     found = get(session, number)
-    if found.became is not None or found.archived == "deleted":
+    if found.merged_into is not None or found.archived == "deleted":
         raise ConflictError(f"The class '{found.name:.40}' was merged or deleted before.")
     return found

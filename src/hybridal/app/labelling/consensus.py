@@ -132,7 +132,10 @@ _MAX_COUNTED = 10_000  # new labels are not counted beyond this
 def new_labels(session: Session, since: int) -> int:
     """Count the pool labels that came or changed after this annotation."""
     changed = (
-        select(Consensus.text_row).where(Consensus.changed > since).order_by(Consensus.changed).limit(_MAX_COUNTED)
+        select(Consensus.text_row)
+        .where(Consensus.annotation_number > since)
+        .order_by(Consensus.annotation_number)
+        .limit(_MAX_COUNTED)
     )
     # With a condition `split == "pool"` SQLite would scan all texts of the pool.
     pool = func.sum(case((Text.split == "pool", 1), else_=0))
@@ -163,7 +166,7 @@ _REMOVE_CONSENSUS = delete(Consensus).where(Consensus.text_row == bindparam("row
 _UPDATE_TEXT = (
     update(Text)
     .where(Text.row == bindparam("of"))
-    .values(answered=bindparam("by_people"), open=bindparam("still_open"))
+    .values(vote_count=bindparam("by_people"), open=bindparam("still_open"))
     .execution_options(**PIPELINED)
 )
 
@@ -250,8 +253,8 @@ def update_consensus(session: Session, changes: Sequence[Change]) -> Moved:
         if was is not None and was != now:
             gone.append({"row": row})
         if now is not None and was != now:
-            made.append({"text_row": row, **vars(now), "changed": one.answer})
-        still_open = is_open(one.text.wanted, one.after)
+            made.append({"text_row": row, **vars(now), "annotation_number": one.answer})
+        still_open = is_open(one.text.required_votes, one.after)
         states.append({"of": row, "by_people": count_people(one.after), "still_open": still_open})
         counted[0].update(counts_of(split, one.before, was))
         counted[1].update(counts_of(split, one.after, now))
@@ -277,8 +280,8 @@ def count_people(votes: Sequence[CastVote]) -> int:
     return sum(vote.kind == "person" and vote.class_number is not None and not vote.decides for vote in votes)
 
 
-def is_open(wanted: int, votes: Sequence[CastVote]) -> bool:
-    """Whether people may still be asked: there is no consensus, or fewer people have labelled it than wanted.
+def is_open(required_votes: int, votes: Sequence[CastVote]) -> bool:
+    """Whether people may still be asked: there is no consensus, or fewer people have labelled it than required.
 
     >>> person, file = CastVote("person", 1), CastVote("file", 1)
     >>> is_open(1, []), is_open(1, [person]), is_open(2, [person]), is_open(2, [file])
@@ -287,7 +290,7 @@ def is_open(wanted: int, votes: Sequence[CastVote]) -> bool:
     if any(vote.decides for vote in votes):
         return False
     people = count_people(votes)
-    return people < wanted and (people > 0 or consensus_of(votes) is None)
+    return people < required_votes and (people > 0 or consensus_of(votes) is None)
 
 
 def lock_texts(session: Session, which: ColumnElement[bool]) -> None:

@@ -50,7 +50,7 @@ _GIVE_BACK = delete(Lease).where(
 _ANNOTATED = select(Vote).where(Vote.text_row == Text.row, Vote.person_number == _ME).exists()
 _HELD = select(Lease).where(Lease.text_row == Text.row, Lease.person_number == _ME).exists()
 _LEASES = select(func.count()).where(Lease.text_row == Text.row).correlate(Text).scalar_subquery()
-_FREE = select(Text.row).where(Text.open, ~_ANNOTATED, ~_HELD, Text.wanted - Text.answered > _LEASES)
+_FREE = select(Text.row).where(Text.open, ~_ANNOTATED, ~_HELD, Text.required_votes - Text.vote_count > _LEASES)
 _FREE_OF_THESE = _FREE.where(Text.row.in_(_ROWS), Text.split == "pool")
 
 
@@ -67,15 +67,15 @@ _QUEUED = select(QueuedText.text_row).where(
 _MINE = select(Lease.text_row).join(Text).where(Lease.person_number == _ME, Text.open)
 _OFFERS = union_all(
     _some("mine", _MINE, Lease.until),
-    _some("validation", _FREE.where(Text.split == "validation"), Text.place),
-    _some("begun", _FREE.where(Text.answered > _ZERO), Text.place),
+    _some("validation", _FREE.where(Text.split == "validation"), Text.random_order),
+    _some("begun", _FREE.where(Text.vote_count > _ZERO), Text.random_order),
     _some("queue", _QUEUED, QueuedText.rank),
-    _some("pool", _FREE.where(Text.split == "pool"), Text.place),
+    _some("pool", _FREE.where(Text.split == "pool"), Text.random_order),
 ).subquery()
 
 # A correlated subquery per lease, of which there are few; for a join PostgreSQL would scan all texts.
 _LEASED = select(Lease.text_row).distinct().subquery()
-_ITS_SPLIT = select(Text.split).where(Text.row == _LEASED.c.text_row, Text.answered == 0)
+_ITS_SPLIT = select(Text.split).where(Text.row == _LEASED.c.text_row, Text.vote_count == 0)
 _LEASED_SPLITS = select(_ITS_SPLIT.correlate(_LEASED).scalar_subquery().label("split")).select_from(_LEASED).subquery()
 
 

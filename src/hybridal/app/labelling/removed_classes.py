@@ -20,7 +20,7 @@ from hybridal.app.labelling.consensus import CastVote, Change, update_consensus,
 from hybridal.app.labelling.removal import lock_some
 
 _DELETED = Class.archived == "deleted"
-_GONE = select(Class.number).where(_DELETED | Class.became.is_not(None))
+_GONE = select(Class.number).where(_DELETED | Class.merged_into.is_not(None))
 
 
 def remove(session: Session, number: int) -> int:
@@ -31,7 +31,7 @@ def remove(session: Session, number: int) -> int:
     """
     _block_annotations(session)
     found = in_use(session, number)
-    merged = session.scalars(select(Class).where(Class.became.is_not(None))).all()
+    merged = session.scalars(select(Class).where(Class.merged_into.is_not(None))).all()
     for one in [found, *(one for one in merged if resolve(session, one.number) == number)]:
         one.name = _name_of_deleted(session, one.name)
         session.flush()
@@ -43,13 +43,13 @@ def remove(session: Session, number: int) -> int:
 def merge(session: Session, number: int, into: int) -> Class:
     """Merge class `number` into class `into`; people who differed only in these classes agree then.
 
-    Its row stays, with the class that it became. `follow` updates the texts.
+    Its row stays, with the class that it was merged into. `follow` updates the texts.
     """
     _block_annotations(session)
     gone, left = in_use(session, number), in_use(session, into)
     if gone is left or left.archived:
         raise ConflictError("A class is merged into another one that can be given.")
-    gone.became, gone.archived = left.number, ""
+    gone.merged_into, gone.archived = left.number, ""
     session.flush()
     return left
 
@@ -90,8 +90,8 @@ def follow(session: Session, rows: Sequence[int]) -> None:
     for table in (Vote, Consensus, Prediction):
         here = table.text_row.in_(rows)
         if merged:
-            became = case(merged, value=table.class_number)
-            session.execute(update(table).where(here, table.class_number.in_(merged)).values(class_number=became))
+            merged_into = case(merged, value=table.class_number)
+            session.execute(update(table).where(here, table.class_number.in_(merged)).values(class_number=merged_into))
         if table is not Consensus:
             session.execute(delete(table).where(here, table.class_number.in_(deleted)))
     update_consensus(session, changes)

@@ -178,8 +178,8 @@ def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) 
                 "id": new[i].id,
                 "body": new[i].text,
                 "split": "validation" if i in held_out else "pool",
-                "place": places[i],
-                "wanted": settings["overlap_people"] if shared[i] else 1,
+                "random_order": places[i],
+                "required_votes": settings["overlap_people"] if shared[i] else 1,
                 "open": suggested or new[i].label is None,
                 "context": {clean(name): clean(value) for name, value in new[i].context.items()} or None,
                 "suggestion": number.get(new[i].label) if suggested else None,
@@ -218,7 +218,7 @@ def _label(session: Session, labels: Sequence[tuple[int, int]]) -> None:
     for one, answer in zip(given, made, strict=True):
         votes.append({**one, "annotation_number": answer})
         kept = {"text_row": one["text_row"], "class_number": one["class_number"]}
-        consensus.append({**kept, "source": "file", "changed": answer})
+        consensus.append({**kept, "source": "file", "annotation_number": answer})
     session.execute(insert(Vote), votes)
     session.execute(insert(Consensus), consensus)
 
@@ -254,10 +254,12 @@ def deleted_ids(session: Session, ids: Sequence[str]) -> set[str]:
 def draw_overlap(session: Session, settings: Mapping[str, Any]) -> None:
     """Redraw which texts several people shall label, among those without a label."""
     exclusive(session)
-    rows = session.execute(select(Text.row, Text.wanted).where(Text.open, Text.answered == 0).order_by(Text.row)).all()
+    rows = session.execute(
+        select(Text.row, Text.required_votes).where(Text.open, Text.vote_count == 0).order_by(Text.row)
+    ).all()
     chosen = stream(settings["seed"], "overlap", len(rows)).random(len(rows)) < settings["overlap"]
     drawn = [settings["overlap_people"] if shared else 1 for shared in chosen]
-    changes = [{"row": row, "wanted": n} for (row, wanted), n in zip(rows, drawn, strict=True) if wanted != n]
+    changes = [{"row": row, "required_votes": n} for (row, wanted), n in zip(rows, drawn, strict=True) if wanted != n]
     if changes:
         session.execute(update(Text), changes)
 

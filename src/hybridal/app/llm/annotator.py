@@ -181,8 +181,8 @@ def choose_examples(session: Session, each: int) -> tuple[str, ...]:
             select(Text.id)
             .join(Consensus, Consensus.text_row == Text.row)
             .where(Consensus.class_number == found.number, Consensus.source.in_(("people", "adjudicated")))
-            .where(Text.split == "pool", Text.wanted == 1)
-            .order_by(Consensus.changed)
+            .where(Text.split == "pool", Text.required_votes == 1)
+            .order_by(Consensus.annotation_number)
             .limit(each)
         )
     return tuple(chosen)
@@ -207,8 +207,10 @@ def _sources(llm: LlmAnnotator) -> Iterator[Select[Text]]:
     unseen = select(Text).where(~seen.exists())
     # Ask about validation texts only after people have labelled them: until then its answers would have no use.
     labelled = select(Vote.text_row).where(Vote.class_number.is_not(None))
-    yield unseen.where(Text.row.in_(labelled), or_(Text.split == "validation", Text.wanted > 1), Text.answered > 0)
+    yield unseen.where(
+        Text.row.in_(labelled), or_(Text.split == "validation", Text.required_votes > 1), Text.vote_count > 0
+    )
     leased = select(Lease).where(Lease.text_row == Text.row, Lease.until > now())
-    free = unseen.where(Text.open, Text.answered == 0, Text.split == "pool", ~leased.exists())
+    free = unseen.where(Text.open, Text.vote_count == 0, Text.split == "pool", ~leased.exists())
     yield free.join(QueuedText, QueuedText.text_row == Text.row).order_by(QueuedText.rank)
-    yield free.order_by(Text.place)
+    yield free.order_by(Text.random_order)

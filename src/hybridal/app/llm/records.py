@@ -79,7 +79,7 @@ def record_result(session: Session, llm: LlmAnnotator, text: Text, result: LlmRe
 
 def is_shared(llm: LlmAnnotator, text: Text) -> bool:
     """Whether people label this text in any case, so that the LLM can be compared with them."""
-    return text.split == "validation" or text.wanted > 1 or in_overlap(llm.rule, text.id)
+    return text.split == "validation" or text.required_votes > 1 or in_overlap(llm.rule, text.id)
 
 
 def queue_for_people(session: Session, llm: LlmAnnotator) -> int:
@@ -122,9 +122,9 @@ def withdraw_contradicted(session: Session, llm: LlmAnnotator) -> int:
 
 def _request_people(session: Session, text: Text, people: int) -> None:
     """Require labels of this many people for a text."""
-    if text.wanted < people:
+    if text.required_votes < people:
         text = lock_text(session, text.row)
-        text.wanted = people
+        text.required_votes = people
         text.open = is_open(people, [*votes_on(session, text).values()])
 
 

@@ -82,7 +82,7 @@ class Cycle:
             for folder in replaced_folders(self.project.runs):
                 remove_folder(folder)  # otherwise it would count again once its replacement is replaced
         if chapter is None:
-            self.status.say("waiting", round=0, seen=0)
+            self.status.say("waiting", round=0, learnt_annotation=0)
         elif chapter.round != shown:  # saved, but not published
             self._attempt(lambda: self._publish(chapter, None, ""), "", 0)
         else:
@@ -91,10 +91,10 @@ class Cycle:
     def turn(self) -> bool:
         """Update the model if that is due or requested; return whether it was."""
         with self.project.reads() as session:
-            newest, asked = poll(session)
-        now = None if asked else self._due_snapshot(newest)
-        if asked or now is not None:
-            self._attempt(lambda: self._update(now or self._snapshot(), asked), asked, newest)
+            newest, request = poll(session)
+        now = None if request else self._due_snapshot(newest)
+        if request or now is not None:
+            self._attempt(lambda: self._update(now or self._snapshot(), request), request, newest)
             return True
         self.status.beat(HEARTBEAT)
         return False
@@ -179,7 +179,7 @@ class Cycle:
             return None
         return now
 
-    def _attempt(self, work: Callable[[], None], asked: str, newest: int) -> None:
+    def _attempt(self, work: Callable[[], None], request: str, newest: int) -> None:
         """Do the work; if it fails, write the error to the status."""
         try:
             work()
@@ -194,15 +194,15 @@ class Cycle:
             with self.project.sessions.begin() as session:
                 why, round = error_sentence(error, self.project.folder), published_round(session)
                 write_status(session, phase="failed", error=why, round=round, seconds_left=None)
-                clear_request(session, asked)
+                clear_request(session, request)
 
-    def _update(self, now: Snapshot, asked: str) -> None:
+    def _update(self, now: Snapshot, request: str) -> None:
         """Learn the labels of a snapshot, save the round, and publish its queue and predictions."""
         if why := refusal(now.labels({})):
             raise UserError(why)
         if self.chapter is None and self.first is None:
             self._load(now)  # labels came before it was prepared
-        last = asked == "finish"
+        last = request == "finish"
         if not last:  # a final round is requested for itself, not for a quick first model
             self._show_first(now)
         self.chapter = chapter = self._chapter_for(now)
@@ -214,12 +214,12 @@ class Cycle:
         # The process before may have ended between the final round and its publication. A new chapter has to learn.
         if last and chapter.is_finished and chapter.folder.exists():
             self.scoring.export(chapter)
-            self._finish_request(asked, seen=now.newest)
+            self._finish_request(request, learnt_annotation=now.newest)
             return
         left = expected_seconds(chapter.learner.history, chapter.examples())
         self.status.say("training", update=chapter.update(last), round=chapter.round + 1, seconds_left=left)
         chapter.learn(self.status, last)
-        self._publish(chapter, now.newest, asked)
+        self._publish(chapter, now.newest, request)
 
     def _show_first(self, now: Snapshot) -> None:
         """Publish the probe of these labels before the round begins, which takes longer."""
@@ -260,19 +260,19 @@ class Cycle:
         with suppress(OSError):
             chapter.model.encoder.save_reader(self.project.folder / READER_FILE)
 
-    def _publish(self, chapter: Chapter, seen: int | None, asked: str) -> None:
+    def _publish(self, chapter: Chapter, learnt_annotation: int | None, request: str) -> None:
         before = chapter.learner.history[-2:-1]
         left = before[0].seconds.get("score") if before else None
         self.status.say("scoring", round=chapter.round, seconds_left=left)
         queue, scored = chapter.choose(self._queue_size)
         chapter.save()
-        if asked == "finish":
+        if request == "finish":
             self.scoring.export(chapter)  # offered for download before all texts are scored
         with self.project.reads() as session:
             labelled = labelled_ids(session)  # including labels that were given during the training
-        publish(self.project, chapter.round, queue, [*scored, chapter.predict(labelled)], seen, asked)
+        publish(self.project, chapter.round, queue, [*scored, chapter.predict(labelled)], learnt_annotation, request)
 
-    def _finish_request(self, asked: str, **values: int) -> None:
+    def _finish_request(self, request: str, **values: int) -> None:
         with self.project.sessions.begin() as session:
             write_status(session, phase="waiting", done=0, total=0, seconds_left=None, error="", **values)
-            clear_request(session, asked)
+            clear_request(session, request)

@@ -106,7 +106,7 @@ def serving_order(session: Session) -> list[str]:
     """Ids of open texts in the order in which they are served while there is no model."""
     found: list[list[str]] = []
     for split in ("validation", "pool"):
-        texts = select(Text.id).where(Text.split == split, Text.open).order_by(Text.place)
+        texts = select(Text.id).where(Text.split == split, Text.open).order_by(Text.random_order)
         found.append([*session.scalars(texts.limit(MAX_RANKED))])
     validation, pool = found
     paired = [id for pair in zip(validation, pool, strict=False) for id in pair]

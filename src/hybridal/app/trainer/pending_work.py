@@ -41,7 +41,7 @@ def has_work(project: Project, last: ProjectState | None) -> bool:
     now = read_state(project)
     with project.reads() as session:
         trainer = session.get_one(Trainer, 1)
-        if trainer.asked:
+        if trainer.request:
             return True
         if now == last:
             return False
@@ -61,7 +61,7 @@ def labels_towards(session: Session) -> tuple[int, int]:
     trainer = session.get_one(Trainer, 1)
     decided = project_settings.read(session)
     needed = decided["batch"] if trainer.round else project_settings.first_batch(decided)
-    return new_labels(session, trainer.seen), int(needed)
+    return new_labels(session, trainer.learnt_annotation), int(needed)
 
 
 def obstacle(session: Session) -> str:

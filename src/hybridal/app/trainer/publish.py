@@ -43,14 +43,14 @@ def error_sentence(error: BaseException, folder: Path) -> str:
 
 def write_status(session: Session, **values: Any) -> None:
     """Update the status row of the trainer, or insert it."""
-    values["beat"] = now()
+    values["heartbeat"] = now()
     if not session.execute(update(Trainer).where(Trainer.number == 1).values(values)).rowcount:  # type: ignore[attr-defined]
         session.add(Trainer(number=1, **values))
 
 
-def clear_request(session: Session, asked: str) -> None:
+def clear_request(session: Session, request: str) -> None:
     """Remove a request that was dealt with, unless another has replaced it."""
-    session.execute(update(Trainer).where(Trainer.number == 1, Trainer.asked == asked).values(asked=""))
+    session.execute(update(Trainer).where(Trainer.number == 1, Trainer.request == request).values(request=""))
 
 
 def seconds_left(elapsed: float, done: int, total: int) -> float | None:
@@ -113,8 +113,8 @@ def publish(
     round: int,
     queue: Sequence[str],
     scored: Iterable[Scored],
-    seen: int | None = None,
-    asked: str = "",
+    learnt_annotation: int | None = None,
+    request: str = "",
     phase: str = "waiting",
 ) -> None:
     """Replace the queue and the predictions by those of a new model.
@@ -125,8 +125,8 @@ def publish(
         queue: Ids of texts to label next, best first.
         scored: Predictions to store. While `phase` is "training" they count as those of the round before, so that the
             round itself replaces them.
-        seen: The newest annotation that the model has learnt.
-        asked: The request that this fulfils; it is removed.
+        learnt_annotation: The newest annotation that the model has learnt.
+        request: The request that this fulfils; it is removed.
         phase: What the trainer does next.
     """
     for some in scored:
@@ -134,13 +134,13 @@ def publish(
     with project.reads() as session:
         rows = rows_of(session, queue)
     queued = [{"text_row": rows[id], "rank": rank, "round": round} for rank, id in enumerate(queue) if id in rows]
-    learnt = {} if seen is None else {"seen": seen}
+    learnt = {} if learnt_annotation is None else {"learnt_annotation": learnt_annotation}
     with project.sessions.begin() as session:
         session.execute(delete(QueuedText))
         if queued:
             session.execute(insert(QueuedText), queued)
         write_status(session, phase=phase, round=round, done=0, total=0, seconds_left=None, error="", **learnt)
-        clear_request(session, asked)
+        clear_request(session, request)
 
 
 def published_round(session: Session) -> int:

@@ -73,7 +73,8 @@ def refusal(labels: LabelCounts) -> str:
 class Snapshot:
     """The consensus of all texts at one moment.
 
-    Labels of a merged class count for the class it became; those of a class archived without its labels do not count.
+    Labels of a merged class count for the class that it was merged into. Those of a class that was archived without its
+    labels do not count.
 
     Attributes:
         newest: The number of the newest annotation.
@@ -109,12 +110,12 @@ class Snapshot:
 
 def poll(session: Session) -> tuple[int, str]:
     """Read the newest annotation's number and the page's request; this is the only query of an idle trainer."""
-    asked = select(Trainer.asked).where(Trainer.number == 1).scalar_subquery()
-    newest, request = session.execute(select(func.max(Annotation.number), asked)).one()
+    requested = select(Trainer.request).where(Trainer.number == 1).scalar_subquery()
+    newest, request = session.execute(select(func.max(Annotation.number), requested)).one()
     return newest or 0, request or ""
 
 
-_LEARNT = (Class.became.is_(None), Class.archived.in_(("", "kept")))
+_LEARNT = (Class.merged_into.is_(None), Class.archived.in_(("", "kept")))
 
 
 def loadable(session: Session) -> tuple[int, bool]:
@@ -128,7 +129,7 @@ def snapshot(session: Session) -> Snapshot:
     """Read the snapshot. The newest annotation is read first, so that a later one is learnt again, never missed."""
     newest = session.scalar(select(func.max(Annotation.number))) or 0
     given = select(Text.id, Text.split, Consensus.class_number).join(Text, Text.row == Consensus.text_row)
-    consensus = session.execute(given.order_by(Consensus.changed, Consensus.text_row)).all()
+    consensus = session.execute(given.order_by(Consensus.annotation_number, Consensus.text_row)).all()
     learnt = select(Class.number, Class.name).where(*_LEARNT).order_by(Class.number)
     classes: dict[int, str] = dict(session.execute(learnt).all())
     now = current_classes(session)

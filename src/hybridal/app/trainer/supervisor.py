@@ -126,7 +126,7 @@ class Supervisor:
                 self._stopping.wait(restart_delay(crashes))
             else:
                 times = f"This happened {crashes} times in a row, so it will only be restarted when you ask for it."
-                self._say(phase="failed", error=f"{exit_reason(code)} {times}", asked="")
+                self._say(phase="failed", error=f"{exit_reason(code)} {times}", request="")
                 self._wait_for_request()
                 crashes = 0
 
@@ -212,7 +212,7 @@ class Supervisor:
         while not self._stopping.wait(POLL_SECONDS):
             with suppress(SQLAlchemyError), self.project.reads() as session:
                 row = session.get(Trainer, 1)
-                if row is not None and row.asked:
+                if row is not None and row.request:
                     return
 
     def _status(self) -> tuple[str, int]:

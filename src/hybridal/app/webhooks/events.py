@@ -33,9 +33,9 @@ def current_position(session: Session, project: Project) -> dict[str, int]:
     """Return the position of a new webhook, which receives only later events."""
     budget, tally = read(session)["budget"], session.get_one(Tally, 1)
     return {
-        "told_annotation": session.scalar(select(func.max(Annotation.number))) or 0,
-        "told_round": len(_rounds(project)),
-        "told_goal": budget if tally.labelled >= budget else 0,
+        "last_annotation": session.scalar(select(func.max(Annotation.number))) or 0,
+        "last_round": len(_rounds(project)),
+        "last_goal": budget if tally.labelled >= budget else 0,
     }
 
 
@@ -43,9 +43,9 @@ def has_news(session: Session, hook: Webhook) -> bool:
     """Check cheaply whether there may be new events; `take_news` needs locks."""
     newest = session.scalar(select(func.max(Annotation.number))) or 0
     trainer = session.get_one(Trainer, 1)
-    learnt = trainer.round > hook.told_round and trainer.phase not in ("loading", "training")
+    learnt = trainer.round > hook.last_round and trainer.phase not in ("loading", "training")
     news = {
-        "labels.saved": newest > hook.told_annotation,
+        "labels.saved": newest > hook.last_annotation,
         "goal.reached": bool(_goal(session, hook)),
         "round.finished": learnt,
         "model.finished": learnt,
@@ -57,7 +57,7 @@ def take_news(session: Session, project: Project, hook: Webhook) -> list[Event]:
     """Return the next events, and move the webhook's position behind them."""
     found = [*_labels(session, hook), *(reached := _goal(session, hook)), *_finished(project, hook)]
     for _, goal in reached:
-        hook.told_goal = goal["goal"]
+        hook.last_goal = goal["goal"]
     return [(event, data) for event, data in found if event in hook.events]
 
 
@@ -71,13 +71,13 @@ def _labels(session: Session, hook: Webhook) -> list[Event]:
         .join(Text)
         .join(Person)
         .outerjoin(Class, Class.number == Annotation.class_number)
-        .where(Annotation.number > hook.told_annotation)
+        .where(Annotation.number > hook.last_annotation)
         .order_by(Annotation.number)
         .limit(LABELS_PER_MESSAGE)
     ).all()
     if not rows:
         return []
-    hook.told_annotation = rows[-1][0].number
+    hook.last_annotation = rows[-1][0].number
     labels = [
         {
             "number": one.number,
@@ -99,15 +99,15 @@ def _labels(session: Session, hook: Webhook) -> list[Event]:
 
 def _goal(session: Session, hook: Webhook) -> list[Event]:
     budget, labelled = read(session)["budget"], session.get_one(Tally, 1).labelled
-    if labelled < budget or budget == hook.told_goal:
+    if labelled < budget or budget == hook.last_goal:
         return []
     return [("goal.reached", {"labels": labelled, "goal": budget})]
 
 
 def _finished(project: Project, hook: Webhook) -> list[Event]:
     rounds = _rounds(project)
-    news = [event for events in rounds[hook.told_round :] for event in events]
-    hook.told_round = max(hook.told_round, len(rounds))
+    news = [event for events in rounds[hook.last_round :] for event in events]
+    hook.last_round = max(hook.last_round, len(rounds))
     return news
 
 

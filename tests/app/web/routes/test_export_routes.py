@@ -123,9 +123,9 @@ def test_reviewers_take_away_and_owners_bring_in(project: Project, role: str, ou
 def test_scoring_can_be_paused_and_starts_with_visible_texts(project: Project) -> None:
     with browser(project) as client:
         for asked, state in (("pause", "paused"), ("resume", "running")):
-            answer = client.post("/api/scoring", json={"asked": asked}).json()
+            answer = client.post("/api/scoring", json={"request": asked}).json()
             assert answer["state"] == client.get("/api/scoring").json()["state"] == state
-        assert client.post("/api/scoring", json={"asked": "cancel"}).status_code == 422
+        assert client.post("/api/scoring", json={"request": "cancel"}).status_code == 422
         ids = [item["id"] for item in client.get("/api/texts").json()["items"][:2]]
         assert client.post("/api/scoring/first", json={"texts": [*ids, "no such text"]}).status_code == 200
     with project.reads() as session:

@@ -54,17 +54,17 @@ def test_while_it_trains_new_labels_of_the_pool_are_counted(owner: Visit, projec
     items = owner.get("/api/next", n=6).json()["items"]
     for number, item in enumerate(items):
         owner.post("/api/annotations", {"key": str(number), "text": item["id"], "action": "label", "class": "a"})
-    say(project, phase="training", round=1, seen=2)
+    say(project, phase="training", round=1, learnt_annotation=2)
     found = owner.get("/api/trainer").json()
     # The first two answers are known to the model, and every other text is for validation.
     assert (found["new_labels"], found["needed"]) == (2, 16)
 
 
 def test_wishes_reach_the_trainer(owner: Visit, annotator: Visit, project: Project) -> None:
-    assert annotator.post("/api/trainer", {"asked": "dance"}).status_code == 422
-    refused = annotator.post("/api/trainer", {"asked": "finish"})
+    assert annotator.post("/api/trainer", {"request": "dance"}).status_code == 422
+    refused = annotator.post("/api/trainer", {"request": "finish"})
     told = "Only a reviewer or an owner may finish the model."
     assert (refused.status_code, refused.json()["error"]) == (403, told)
     for request, visit in (("train", annotator), ("retry", annotator), ("finish", owner)):
-        assert visit.post("/api/trainer", {"asked": request}).json() == {"ok": True}
-        assert visit.get("/api/trainer").json()["asked"] == request
+        assert visit.post("/api/trainer", {"request": request}).json() == {"ok": True}
+        assert visit.get("/api/trainer").json()["request"] == request

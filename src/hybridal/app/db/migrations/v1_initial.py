@@ -28,9 +28,9 @@ def upgrade() -> None:
         sa.Column("description", sa.String(), nullable=False),
         sa.Column("examples", sa.String(), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
-        sa.Column("became", COUNTER, nullable=True),
+        sa.Column("merged_into", COUNTER, nullable=True),
         sa.Column("archived", sa.String(), nullable=False),
-        sa.ForeignKeyConstraint(["became"], ["classes.number"], name="classes_refer_by_became"),
+        sa.ForeignKeyConstraint(["merged_into"], ["classes.number"], name="classes_refer_by_merged_into"),
         sa.PrimaryKeyConstraint("number", name="classes_key"),
         sa.UniqueConstraint("name", name="classes_unique_name"),
     )
@@ -82,9 +82,9 @@ def upgrade() -> None:
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("body", sa.String(), nullable=False),
         sa.Column("split", sa.String(), nullable=False),
-        sa.Column("place", NUMBER, nullable=False),
-        sa.Column("wanted", sa.Integer(), nullable=False),
-        sa.Column("answered", sa.Integer(), nullable=False),
+        sa.Column("random_order", NUMBER, nullable=False),
+        sa.Column("required_votes", sa.Integer(), nullable=False),
+        sa.Column("vote_count", sa.Integer(), nullable=False),
         sa.Column("open", sa.Boolean(), nullable=False),
         sa.Column("added", NUMBER, nullable=False),
         sa.Column("digest", sa.String(length=32), nullable=False),
@@ -95,11 +95,11 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("row", name="texts_key"),
         sa.UniqueConstraint("id", name="texts_unique_id"),
     )
-    op.create_index("texts_begun", "texts", ["place"], **where("open{true} AND answered > 0"))
+    op.create_index("texts_begun", "texts", ["random_order"], **where("open{true} AND vote_count > 0"))
     op.create_index("texts_by_digest", "texts", ["digest"])
     op.create_index("texts_deleted", "texts", ["deleted"], **where("deleted IS NOT NULL"))
-    op.create_index("texts_in_order", "texts", ["split", "place"])
-    op.create_index("texts_open", "texts", ["split", "place"], **where("open{true}"))
+    op.create_index("texts_in_order", "texts", ["split", "random_order"])
+    op.create_index("texts_open", "texts", ["split", "random_order"], **where("open{true}"))
     op.create_table(
         "trainer",
         sa.Column("number", sa.Integer(), nullable=False),
@@ -110,9 +110,9 @@ def upgrade() -> None:
         sa.Column("total", sa.Integer(), nullable=False),
         sa.Column("seconds_left", NUMBER, nullable=True),
         sa.Column("error", sa.String(), nullable=False),
-        sa.Column("asked", sa.String(), nullable=False),
-        sa.Column("beat", NUMBER, nullable=False),
-        sa.Column("seen", COUNTER, nullable=False),
+        sa.Column("request", sa.String(), nullable=False),
+        sa.Column("heartbeat", NUMBER, nullable=False),
+        sa.Column("learnt_annotation", COUNTER, nullable=False),
         sa.PrimaryKeyConstraint("number", name="trainer_key"),
     )
     op.create_table(
@@ -122,9 +122,9 @@ def upgrade() -> None:
         sa.Column("secret", sa.String(), nullable=False),
         sa.Column("events", sa.JSON(), nullable=False),
         sa.Column("made", NUMBER, nullable=False),
-        sa.Column("told_annotation", COUNTER, nullable=False),
-        sa.Column("told_round", sa.Integer(), nullable=False),
-        sa.Column("told_goal", sa.Integer(), nullable=False),
+        sa.Column("last_annotation", COUNTER, nullable=False),
+        sa.Column("last_round", sa.Integer(), nullable=False),
+        sa.Column("last_goal", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("number", name="webhooks_key"),
     )
     op.create_table(
@@ -251,13 +251,15 @@ def upgrade() -> None:
         sa.Column("text_row", COUNTER, nullable=False),
         sa.Column("class_number", COUNTER, nullable=False),
         sa.Column("source", sa.String(), nullable=False),
-        sa.Column("changed", COUNTER, nullable=False),
-        sa.ForeignKeyConstraint(["changed"], ["annotations.number"], name="consensus_refer_by_changed"),
+        sa.Column("annotation_number", COUNTER, nullable=False),
+        sa.ForeignKeyConstraint(
+            ["annotation_number"], ["annotations.number"], name="consensus_refer_by_annotation_number"
+        ),
         sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="consensus_refer_by_class_number"),
         sa.ForeignKeyConstraint(["text_row"], ["texts.row"], name="consensus_refer_by_text_row"),
         sa.PrimaryKeyConstraint("text_row", name="consensus_key"),
     )
-    op.create_index("consensus_by_changed", "consensus", ["changed"])
+    op.create_index("consensus_by_annotation_number", "consensus", ["annotation_number"])
     op.create_index("consensus_by_class_number", "consensus", ["class_number"])
     op.create_table(
         "votes",

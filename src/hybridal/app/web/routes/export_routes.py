@@ -114,7 +114,7 @@ class ScoringSchema(Schema):
 class ScoringRequest(Schema):
     """Pause or resume scoring."""
 
-    asked: Literal["pause", "resume"]
+    request: Literal["pause", "resume"]
 
 
 class ScoreFirst(Schema):
@@ -131,11 +131,11 @@ def get_scoring(_: Annotator, project: CurrentProject) -> ScoringSchema:
 
 
 @router.post("/scoring")
-def request_scoring(request: ScoringRequest, _: Reviewer, project: CurrentProject) -> ScoringSchema:
+def request_scoring(wanted: ScoringRequest, _: Reviewer, project: CurrentProject) -> ScoringSchema:
     """Pause or resume scoring; the trainer finishes the texts that it is currently scoring."""
     with project.sessions.begin() as session:
         scoring = session.get_one(Scoring, 1, with_for_update=True)
-        scoring.state, scoring.error = {"pause": "paused", "resume": "running"}[request.asked], ""
+        scoring.state, scoring.error = {"pause": "paused", "resume": "running"}[wanted.request], ""
         return _scoring(scoring, project)
 
 

@@ -67,7 +67,7 @@ class SettingsChange(Schema):
     lease_seconds: int | None = None
     show_predictions: bool | None = None
     open_classes: bool | None = None
-    newcomers: Literal["annotator", "reviewer", "nobody"] | None = None
+    newcomers: Literal["annotator", "reviewer", "none"] | None = None
     protocol: str | None = Field(None, max_length=40)
     max_length: int | None = Field(None, ge=8, le=8192, description="Tokens of a text that the model reads.")
 
@@ -126,8 +126,8 @@ class TrainerSchema(Schema):
     total: int
     seconds_left: float | None
     error: str
-    asked: str
-    beat: float
+    request: str
+    heartbeat: float
     new_labels: int
     needed: int
     published: int
@@ -137,7 +137,7 @@ class TrainerSchema(Schema):
 class TrainerRequest(Schema):
     """A request to the trainer."""
 
-    asked: Literal["train", "retry", "finish"]
+    request: Literal["train", "retry", "finish"]
 
 
 @router.get("/trainer")
@@ -152,7 +152,7 @@ def trainer_status(session: Session) -> TrainerSchema:
     row = session.get_one(Trainer, 1)
     # A waiting trainer stores the numbers of labels given and needed in `done` and `total`.
     new, needed = (row.done, row.total) if row.phase == "waiting" else labels_towards(session)
-    names = ("phase", "update", "round", "done", "total", "seconds_left", "error", "asked", "beat")
+    names = ("phase", "update", "round", "done", "total", "seconds_left", "error", "request", "heartbeat")
     return TrainerSchema(
         **{name: getattr(row, name) for name in names},
         new_labels=new,
@@ -163,10 +163,10 @@ def trainer_status(session: Session) -> TrainerSchema:
 
 
 @router.post("/trainer")
-def request_trainer(request: TrainerRequest, user: Annotator, project: CurrentProject) -> Done:
+def request_trainer(wanted: TrainerRequest, user: Annotator, project: CurrentProject) -> Done:
     """Ask the trainer to train now or to retry; reviewers may also ask it to finish, that is to train a last time."""
-    if request.asked == "finish" and not may(user.role, "reviewer"):
+    if wanted.request == "finish" and not may(user.role, "reviewer"):
         raise ForbiddenError("Only a reviewer or an owner may finish the model.")
     with project.sessions.begin() as session:
-        session.execute(update(Trainer).where(Trainer.number == 1).values(asked=request.asked))
+        session.execute(update(Trainer).where(Trainer.number == 1).values(request=wanted.request))
     return Done()

@@ -8,7 +8,7 @@ import { toast, showErrors } from "./toast.js";
 export function bindFinishButton(trainer) {
   if (byId("finish")) onPress(byId("finish"), () =>
     showErrors(async () => {
-      await post("/api/trainer", { asked: "finish" });
+      await post("/api/trainer", { request: "finish" });
       await trainer.poll();
       toast("The model is trained once more on all labels. The bar above shows the progress.");
     }),

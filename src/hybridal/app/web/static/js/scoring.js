@@ -19,11 +19,11 @@ export function scoringPanel() {
     timer = setTimeout(() => showErrors(look), busy ? BUSY_POLL_MS : IDLE_POLL_MS);
   };
   const look = async () => document.hidden || show(await get("/api/scoring"));
-  for (const asked of ["pause", "resume"])
-    onPress(byId(`scoring-${asked}`), () =>
+  for (const request of ["pause", "resume"])
+    onPress(byId(`scoring-${request}`), () =>
       showErrors(async () => {
-        show(await post("/api/scoring", { asked }));
-        byId(`scoring-${asked === "pause" ? "resume" : "pause"}`).focus(); // it replaces the pressed button
+        show(await post("/api/scoring", { request }));
+        byId(`scoring-${request === "pause" ? "resume" : "pause"}`).focus(); // it replaces the pressed button
       }),
     );
   document.addEventListener("visibilitychange", () => showErrors(look));

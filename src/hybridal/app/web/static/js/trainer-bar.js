@@ -61,8 +61,8 @@ export class TrainerBar extends EventTarget {
     if (phase === "waiting" || this.#round === null) this.#round = round;
   }
 
-  async #ask(asked) {
-    await post("/api/trainer", { asked });
+  async #ask(request) {
+    await post("/api/trainer", { request });
     await this.poll();
   }
 

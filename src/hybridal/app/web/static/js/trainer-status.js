@@ -5,7 +5,7 @@ const SILENT_SECONDS = 60;
 
 /**
  * @typedef {{phase: string, update: string, round: number, done: number, total: number, seconds_left: number | null,
- *   error: string, asked: string, beat: number, new_labels: number, needed: number, published: number,
+ *   error: string, request: string, heartbeat: number, new_labels: number, needed: number, published: number,
  *   obstacle: string}} Trainer
  * @param {Trainer} trainer
  * @param {number} now seconds since 1970
@@ -14,8 +14,8 @@ const SILENT_SECONDS = 60;
  */
 export function trainerStatus(trainer, now) {
   const busy = { training, scoring, loading }[trainer.phase];
-  if (busy && now - trainer.beat > SILENT_SECONDS) {
-    return { mood: "quiet", sentence: `The trainer last responded ${ago(trainer.beat, now)}. Your labels are safe.` };
+  if (busy && now - trainer.heartbeat > SILENT_SECONDS) {
+    return { mood: "quiet", sentence: `The trainer last responded ${ago(trainer.heartbeat, now)}. Your labels are safe.` };
   }
   if (busy) return { mood: "busy", ...inUse(trainer, busy(trainer)) };
   if (trainer.phase === "failed") {
@@ -26,7 +26,7 @@ export function trainerStatus(trainer, now) {
     };
   }
   if (trainer.phase === "queued") return { mood: "busy", sentence: `Training waits for ${others(trainer)}.` };
-  if (trainer.asked) return { mood: "busy", sentence: "The trainer is about to start." };
+  if (trainer.request) return { mood: "busy", sentence: "The trainer is about to start." };
   if (trainer.phase === "stopped")
     return { mood: "quiet", sentence: "The trainer is not running yet. Your labels are saved and will be used when it starts." };
   return waiting(trainer);
