@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hybridal.app.llm.llm_client import ADDRESS_VARIABLE, ChatClient
+from hybridal.app.llm.llm_client import ADDRESS_VARIABLE, ChatClient, check_server
 from hybridal.app.webhooks.address import HOSTS_VARIABLE, check_url
 from hybridal.app.webhooks.post import post
 from hybridal.errors import UserError
@@ -26,7 +26,13 @@ def call_llm(url: str) -> object:
     return ChatClient(url, "a model", sleep=lambda _: None, per_minute=1e9).ask([], {})
 
 
+def save_llm(url: str) -> None:
+    check_server(url, with_key=False, by_operator=False)
+
+
 CALLERS: Mapping[str, Callable[[str], object]] = {"webhook": lambda url: post(url, {}, b"{}"), "llm": call_llm}
+CHECKS = {**CALLERS, "llm settings": save_llm}
+"""Callers, and what refuses an address before it is stored."""
 
 LOOPBACK = [
     *(
@@ -99,22 +105,22 @@ def resolves(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
 
 
-@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("caller", CHECKS)
 @pytest.mark.parametrize("host", LOOPBACK + METADATA + NETWORK)
 def test_an_internal_address_is_not_called_in_any_notation(caller: str, host: str, connected: list[str]) -> None:
     with pytest.raises(UserError):
-        CALLERS[caller](f"http://{host}/v1")
+        CHECKS[caller](f"http://{host}/v1")
     assert connected == []
 
 
-@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("caller", CHECKS)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_that_leads_inside_is_not_called(
     caller: str, name: str, connected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resolves(monkeypatch, NAMES[name])
     with pytest.raises(UserError):
-        CALLERS[caller](f"https://{name}/v1")
+        CHECKS[caller](f"https://{name}/v1")
     assert connected == []
 
 

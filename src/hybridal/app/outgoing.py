@@ -39,8 +39,8 @@ def is_web_address(url: str) -> bool:
         _ = parts.port
     except ValueError:
         return False
-    # urlsplit forgives blanks and line ends; what sends the request later does not.
-    plain = url.isascii() and url.isprintable() and " " not in url and "@" not in parts.netloc
+    # urlsplit forgives blanks and line ends, and does not decode "%"; the HTTP client differs in both.
+    plain = url.isascii() and url.isprintable() and " " not in url and not {"@", "%"} & {*parts.netloc}
     return bool(host) and plain and parts.scheme in ("http", "https") and not parts.fragment and len(url) <= LONGEST_URL
 
 

@@ -24,7 +24,7 @@ from hybridal.app.llm.llm_client import (
     LlmResult,
     UnavailableError,
     ask_label,
-    check_address,
+    check_server,
 )
 from hybridal.app.llm.records import cached_result, queue_for_people, record_result, spent_tokens, withdraw_contradicted
 from hybridal.app.project import Project
@@ -244,12 +244,14 @@ class LlmWorker:
 
     def start(self) -> None:
         """Start a job; raise if a setting is missing."""
+        with self.project.reads() as session:
+            plan = load_settings(session)
+        if not plan.base_url or not plan.model:
+            raise UserError("Enter the address of the LLM server and the name of the model first.")
+        check_server(plan.base_url, with_key=bool(api_key()), by_operator=self.project.owner_is_operator)
         with self._lock:
             with self.project.sessions.begin() as session:
                 plan = load_settings(session)
-                if not plan.base_url or not plan.model:
-                    raise UserError("Enter the address of the LLM server and the name of the model first.")
-                check_address(plan.base_url, bool(api_key()))
                 shown = _shown(plan, choose_examples(session, plan.examples))
                 plan = plan.model_copy(update={"running": True, "shown": shown})
                 llm_annotator(session, plan).validated()

@@ -86,6 +86,35 @@ def check_address(base_url: str, with_key: bool) -> str:
     return base_url.rstrip("/")
 
 
+def check_server(base_url: str, *, with_key: bool, by_operator: bool) -> None:
+    """Refuse an address that a job could not call, before it is stored or a job starts.
+
+    Args:
+        base_url: The address that an owner entered.
+        with_key: Whether the key will be sent there.
+        by_operator: Whether the owner runs this process, and so may call servers in its network.
+
+    Raises:
+        UserError: As `check_address`, or the address is in the app's own network and the operator did not allow it.
+
+    Example:
+        >>> check_server("http://10.0.0.1/v1", with_key=False, by_operator=False)
+        Traceback (most recent call last):
+        hybridal.errors.UserError: 10.0.0.1 is in the app's own network; who runs the app can allow it in ...
+    """
+    check_address(base_url, with_key)
+    if not by_operator and not allowed_address():
+        with suppress(UnknownHostError):  # it may resolve later; each call checks again
+            _public_addresses(base_url)
+
+
+def _public_addresses(url: str) -> list[str]:
+    parts = urlsplit(url)
+    return find_addresses(
+        parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80), "", ADDRESS_VARIABLE
+    )
+
+
 _MAX_DELAY = 60.0
 _MAX_RETRY_AFTER = 300.0
 
@@ -239,8 +268,7 @@ class ChatClient:
         url = httpx.URL(self._url)
         if not self._public_only:
             return self._post_to(url, body)
-        port = url.port or (443 if url.scheme == "https" else 80)
-        *others, last = find_addresses(url.host, port, "", ADDRESS_VARIABLE)
+        *others, last = _public_addresses(self._url)
         for address in others:
             with suppress(httpx.ConnectError, httpx.ConnectTimeout):
                 return self._post_to(url, body, address)

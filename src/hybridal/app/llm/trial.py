@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from hybridal.app.llm.annotator import api_key, llm_annotator, llm_candidates, load_settings
 from hybridal.app.llm.job import in_parallel, unusable_reason
-from hybridal.app.llm.llm_client import Budget, ChatClient, LlmResult, UnavailableError, ask_label, check_address
+from hybridal.app.llm.llm_client import Budget, ChatClient, LlmResult, UnavailableError, ask_label, check_server
 from hybridal.app.llm.records import spent_tokens
 from hybridal.app.project import Project
 from hybridal.errors import UserError
@@ -34,7 +34,7 @@ def try_llm(project: Project) -> list[TrialAnswer]:
         texts = [text.body for text in llm_candidates(session, llm, TRIAL_TEXTS)]
     if not plan.base_url or not plan.model:
         raise UserError("Enter the address of the LLM server and the name of the model first.")
-    check_address(plan.base_url, bool(api_key()))
+    check_server(plan.base_url, with_key=bool(api_key()), by_operator=project.owner_is_operator)
     budget = Budget(plan.budget_tokens, spent)
     # An owner waits for the result, so report the first failure instead of retrying.
     client = ChatClient(

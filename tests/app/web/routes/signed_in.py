@@ -18,9 +18,12 @@ from hybridal.app.web.web_app import create_app
 
 @contextmanager
 def browser(
-    project: Project, name: str = "me", *, local: bool = True, app: FastAPI | None = None
+    project: Project, name: str = "me", *, local: bool = False, app: FastAPI | None = None
 ) -> Iterator[TestClient]:
-    """A browser of this person (new people are annotators), which sends the CSRF token."""
+    """A browser that is signed in as this person (new people are annotators) and sends the CSRF token.
+
+    With `local`, the app serves only this machine, so that its owner may enter internal addresses.
+    """
     with project.sessions.begin() as session:
         person = session.scalar(select(Person).where(Person.name == name)) or add_person(session, name, "annotator")
         cookie = sign_in(session, person)

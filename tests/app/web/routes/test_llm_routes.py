@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from hybridal.app.llm.annotator import LlmSettings, save_settings
 from hybridal.app.project import Project
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.web_app import create_app
@@ -44,7 +45,7 @@ def phase(client: TestClient) -> str:
 
 
 def test_llm_job_is_planned_started_watched_and_stopped(project: Project) -> None:
-    with chat_server(in_turn(labels("bug"))) as server, browser(project) as client:
+    with chat_server(in_turn(labels("bug"))) as server, browser(project, local=True) as client:
         assert phase(client) == "stopped"
         planned = plan(client, base_url=server.url).json()
         assert (planned["base_url"], planned["model"]) == (server.url, "small")
@@ -59,7 +60,7 @@ def test_llm_job_is_planned_started_watched_and_stopped(project: Project) -> Non
 
 def test_the_key_is_neither_stored_nor_shown(project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HYBRIDAL_LLM_KEY", "sk-secret")
-    with chat_server(in_turn(Sends(b"bad key sk-secret", 401))) as server, browser(project) as client:
+    with chat_server(in_turn(Sends(b"bad key sk-secret", 401))) as server, browser(project, local=True) as client:
         monkeypatch.setenv("HYBRIDAL_LLM_URL", server.url)
         assert plan(client, base_url=server.url).json()["has_key"] is True
         client.post("/api/llm/start")
@@ -70,13 +71,13 @@ def test_the_key_is_neither_stored_nor_shown(project: Project, monkeypatch: pyte
     assert "sk-secret" not in told
     assert not any(b"sk-secret" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     monkeypatch.delenv("HYBRIDAL_LLM_KEY")
-    with browser(project) as client:
+    with browser(project, local=True) as client:
         assert client.get("/api/llm").json()["has_key"] is False
 
 
 def test_llm_job_resumes_when_the_app_restarts(project: Project) -> None:
     with chat_server(in_turn(Sends(never=True))) as server:
-        with browser(project) as client:
+        with browser(project, local=True) as client:
             plan(client, base_url=server.url)
             client.post("/api/llm/start")
             until(lambda: len(server.asked) == 4)
@@ -86,7 +87,7 @@ def test_llm_job_resumes_when_the_app_restarts(project: Project) -> None:
 
 
 def test_a_saved_plan_does_not_start_what_has_failed(project: Project) -> None:
-    with chat_server(in_turn(Sends(b"no", status=401))) as server, browser(project) as client:
+    with chat_server(in_turn(Sends(b"no", status=401))) as server, browser(project, local=True) as client:
         plan(client, base_url=server.url)
         client.post("/api/llm/start")
         until(lambda: phase(client) == "failed")
@@ -99,7 +100,7 @@ def test_a_new_plan_is_followed_once_the_last_questions_have_ended(project: Proj
     with (
         chat_server(in_turn(Sends(never=True))) as silent,
         chat_server(in_turn(labels("bug"))) as server,
-        browser(project) as client,
+        browser(project, local=True) as client,
     ):
         plan(client, base_url=silent.url, timeout=1)
         client.post("/api/llm/start")
@@ -110,7 +111,7 @@ def test_a_new_plan_is_followed_once_the_last_questions_have_ended(project: Proj
 
 
 def test_requests_are_answered_while_the_llm_is_not(project: Project) -> None:
-    with chat_server(in_turn(Sends(never=True))) as server, browser(project) as client:
+    with chat_server(in_turn(Sends(never=True))) as server, browser(project, local=True) as client:
         plan(client, base_url=server.url)
         client.post("/api/llm/start")
         until(lambda: len(server.asked) == 4)
@@ -144,7 +145,7 @@ def test_trial_names_missing_requirements(project: Project) -> None:
 
 
 def test_llm_without_classes_is_refused(tmp_path: Path) -> None:
-    with browser(make(tmp_path / "p", 8, ())) as client:
+    with browser(make(tmp_path / "p", 8, ()), local=True) as client:
         assert client.get("/api/llm/evaluation").json()["passes"] is None
         plan(client, base_url="http://localhost/v1")
         refused = client.post("/api/llm/start")
@@ -160,19 +161,34 @@ def test_llm_routes_are_for_owners_only(project: Project, role: str) -> None:
         assert client.put("/api/llm", json={}).status_code == 403
 
 
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:8000/v1", "http://10.0.0.1/v1", "http://169.254.169.254/v1", "http://[::1]/v1"]
+)
+def test_an_internal_address_is_not_saved(project: Project, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
+    with browser(project) as client:
+        refused = plan(client, base_url=url)
+        assert (refused.status_code, "who runs the app can allow it" in refused.json()["error"]) == (400, True)
+        assert client.get("/api/llm").json()["base_url"] != url
+    with browser(project, local=True) as client:  # on their own machine, owners decide
+        assert plan(client, base_url=url).json()["base_url"] == url
+
+
 def test_an_owner_who_does_not_run_the_app_cannot_have_its_network_called(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
-    with chat_server(in_turn(labels("bug"))) as server, browser(project, local=False) as client:
-        plan(client, base_url=server.url)
-        client.post("/api/llm/start")
-        until(lambda: phase(client) == "failed")
-        assert "who runs the app can allow it in HYBRIDAL_LLM_URL" in client.get("/api/llm").json()["state"]["error"]
-        tried = client.post("/api/llm/trial").json()["items"]
-        assert all("in the app's own network" in one["problem"] for one in tried)
-        assert server.asked == []
-        client.post("/api/llm/stop")
+    with chat_server(in_turn(labels("bug"))) as server, browser(project) as client:
+        with project.sessions.begin() as session:  # stored on another machine
+            save_settings(session, LlmSettings(base_url=server.url, model="small", per_minute=100_000))
+        answers = [
+            plan(client, base_url=server.url),
+            *(client.post(f"/api/llm/{action}") for action in ("start", "trial")),
+        ]
+        assert {answer.status_code for answer in answers} == {400}
+        (sentence,) = {answer.json()["error"] for answer in answers}
+        assert "in the app's own network; who runs the app can allow it in HYBRIDAL_LLM_URL" in sentence
+        assert (server.asked, phase(client)) == ([], "stopped")
         monkeypatch.setenv("HYBRIDAL_LLM_URL", server.url)
         client.post("/api/llm/start")
         until(lambda: phase(client) == "waiting")

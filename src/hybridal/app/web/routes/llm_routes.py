@@ -19,7 +19,7 @@ from hybridal.app.llm.annotator import (
     save_settings,
 )
 from hybridal.app.llm.job import LlmWorker
-from hybridal.app.llm.llm_client import check_address
+from hybridal.app.llm.llm_client import check_server
 from hybridal.app.llm.llm_evaluation import evaluate_llm
 from hybridal.app.llm.records import llm_counts, spent_tokens
 from hybridal.app.llm.trial import try_llm
@@ -94,7 +94,7 @@ def get_llm(_: Owner, project: CurrentProject, worker: CurrentWorker) -> LlmSche
 def change_llm(changes: LlmChange, user: Owner, project: CurrentProject, worker: CurrentWorker) -> LlmSchema:
     """Change the settings. A running job continues with them; one that has ended does not start again by itself."""
     if changes.base_url:
-        check_address(changes.base_url, bool(api_key()))
+        check_server(changes.base_url, with_key=bool(api_key()), by_operator=project.owner_is_operator)
     with project.sessions.begin() as session:
         before = load_settings(session)
         plan = LlmSettings.model_validate({**before.model_dump(), **changes.model_dump(exclude_none=True)})
