@@ -277,4 +277,4 @@ def test_owner_is_the_operator_only_on_a_local_server(
 ) -> None:
     monkeypatch.setattr("hybridal.app.serve._run", lambda *_, **__: None)
     serve(project, **listening)
-    assert project.owner_is_operator == trusted
+    assert (project.owner_is_operator, project.asks_before_sending) == (trusted, trusted)

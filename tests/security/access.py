@@ -91,6 +91,7 @@ OWNER_AT_BROWSER = {
     ("PATCH", "/api/people"),
     ("POST", "/api/invitations"),
     ("POST", "/api/webhooks"),
+    ("POST", "/api/webhooks/{number}/allow"),
 }
 REVIEWERS_TOKEN = {
     ("GET", "/ml/health"),

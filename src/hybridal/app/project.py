@@ -63,9 +63,11 @@ class Project:
         probabilities: The newest predictions, stamped with round + 1.
         embeddings: Features of the pretrained encoder, stamped by `stamp_of`.
         owner_is_operator: The owner runs this process on their own machine, so it may call addresses in their network.
+        asks_before_sending: Send only to addresses that the owner allowed on this machine (see `consent.py`).
     """
 
     owner_is_operator = False
+    asks_before_sending = False
 
     def __init__(self, folder: Path, engine: Engine) -> None:
         self.folder = folder

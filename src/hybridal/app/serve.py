@@ -67,7 +67,7 @@ def serve(
     login_link = LoginLink() if host in HERE and listening.get("sign_in_header") is None else None
     app = create_app(project, login_link)
     app.state.local &= not listening.get("behind_proxy")  # requests through a proxy may come from anywhere
-    project.owner_is_operator = app.state.local
+    project.owner_is_operator = project.asks_before_sending = app.state.local
     try:
         _run(app, login_link, host, background or Supervisor(project), **listening)
     finally:

@@ -150,3 +150,23 @@ def test_examples_are_chosen_at_the_start_and_then_kept(tmp_path: Path, workers:
         until(lambda: workers[0].state["phase"] == "waiting")
     assert len(server.asked) == 6
     assert '{"text": "text 3", "class": "bug"}' in server.asked[0]["messages"][0]["content"]
+
+
+def test_a_job_from_elsewhere_waits_for_the_owner_to_start_it_once(
+    tmp_path: Path, workers: list[LlmWorker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybridal.app.consent.user_state_path", lambda *_, **__: tmp_path / "state")
+    project = made(tmp_path, 4)
+    project.asks_before_sending = True
+    with chat_server(in_turn(labels("bug"))) as server:
+        plan(project, base_url=server.url, running=True)
+        workers.append(LlmWorker(project))
+        workers[0].resume()
+        sentence = f"This project comes from elsewhere: Start sends its texts to {server.url} again."
+        assert (workers[0].state, server.asked) == ({"phase": "stopped", "error": sentence}, [])
+        workers[0].start()
+        until(lambda: labelled(project) == 4)
+        workers[0].close()
+        workers.append(LlmWorker(project))
+        workers[1].resume()
+        assert workers[1].active

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select, text, update
 
 from hybridal.app.app_errors import ConflictError, MissingError
+from hybridal.app.consent import allow_sending
 from hybridal.app.db.schema import Delivery, Webhook, now
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.project import Project
@@ -228,3 +229,25 @@ def test_the_worker_delivers_until_it_is_stopped(
         time.sleep(0.01)
     worker.stop()
     assert [one["type"] for one in receiver.messages] == ["labels.saved"]
+
+
+def test_webhooks_of_a_project_from_elsewhere_get_nothing_until_they_are_allowed(
+    project: Project, receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybridal.app.consent.user_state_path", lambda *_, **__: tmp_path / "state")
+    hook(project, receiver.url)
+    label(project, "t3")
+    project.asks_before_sending = True  # it is opened on another machine
+    assert (deliver(project), receiver.got) == (False, [])
+    allow_sending(project, receiver.url)
+    assert (deliver(project), len(receiver.got)) == (True, 1)
+
+
+def test_a_webhook_that_is_added_here_is_allowed_here(
+    project: Project, receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybridal.app.consent.user_state_path", lambda *_, **__: tmp_path / "state")
+    project.asks_before_sending = True
+    hook(project, receiver.url)
+    label(project, "t3")
+    assert (deliver(project), len(receiver.got)) == (True, 1)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, TypeVar
 
+from hybridal.app.consent import allow_sending, may_send
 from hybridal.app.db.schema import Text
 from hybridal.app.llm.annotator import (
     LlmSettings,
@@ -226,6 +227,7 @@ class LlmWorker:
     def __init__(self, project: Project) -> None:
         self.project = project
         self._job: Job | None = None
+        self._held = ""  # why a job of the last process was not resumed
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()  # held while starting or stopping
@@ -234,7 +236,7 @@ class LlmWorker:
     def state(self) -> dict[str, str]:
         """The phase and the error, for the page."""
         if self._job is None:
-            return {"phase": "stopped", "error": ""}
+            return {"phase": "stopped", "error": self._held}
         return {"phase": self._job.phase, "error": self._job.error}
 
     @property
@@ -256,15 +258,20 @@ class LlmWorker:
                 plan = plan.model_copy(update={"running": True, "shown": shown})
                 llm_annotator(session, plan).validated()
                 save_settings(session, plan)
+            allow_sending(self.project, plan.base_url)
             self.close()
             self._start_thread()
 
     def resume(self) -> None:
-        """Start a job if one was running when the last process ended."""
+        """Start a job if one was running when the last process ended, unless the address has to be allowed first."""
         with self.project.reads() as session:
-            running = load_settings(session).running
-        if running and self._job is None:
+            plan = load_settings(session)
+        if not plan.running or self._job is not None:
+            return
+        if may_send(self.project, plan.base_url):
             self._start_thread()
+        else:
+            self._held = f"This project comes from elsewhere: Start sends its texts to {plan.base_url} again."
 
     def stop(self) -> None:
         """Stop the job, so that it is not resumed later. Answers to requests in progress are still recorded."""
@@ -275,7 +282,7 @@ class LlmWorker:
     def close(self) -> None:
         """Stop the job, because this process ends or another job starts."""
         self._stopping.set()
-        self._job = None
+        self._job, self._held = None, ""
 
     def _start_thread(self) -> None:
         stopping = self._stopping = threading.Event()

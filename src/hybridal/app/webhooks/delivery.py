@@ -13,6 +13,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import ConflictError, MissingError
+from hybridal.app.consent import allow_sending, may_send
 from hybridal.app.db.schema import Delivery, Webhook, now
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
@@ -36,9 +37,9 @@ def add_webhook(session: Session, project: Project, url: str, events: Sequence[s
         raise ConflictError(f"There are {MAX_WEBHOOKS} webhooks already; remove one that is not used any more.")
     if not events:
         raise UserError("Choose at least one event for the webhook.")
-    made = Webhook(
-        url=check_url(url), secret=draw_secret(), events=sorted({*events}), **current_position(session, project)
-    )
+    url = check_url(url)
+    allow_sending(project, url)
+    made = Webhook(url=url, secret=draw_secret(), events=sorted({*events}), **current_position(session, project))
     session.add(made)
     session.flush()
     return made
@@ -79,7 +80,7 @@ def deliver(project: Project) -> bool:
     Messages of a webhook are delivered in order: later ones wait until the earlier one is accepted or given up.
     """
     with project.reads() as session:
-        hooks = session.scalars(select(Webhook)).all()
+        hooks = [hook for hook in session.scalars(select(Webhook)) if may_send(project, hook.url)]
         waiting = {hook.number: _oldest(session, hook.number) for hook in hooks}
         with_news = [hook.number for hook in hooks if waiting[hook.number] is None and has_news(session, hook)]
     for number in with_news:

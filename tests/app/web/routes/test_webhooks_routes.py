@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from hybridal.app.project import Project
 from hybridal.app.webhooks.address import HOSTS_VARIABLE
 
 from ...webhooks.receiver import receiving
@@ -28,3 +31,15 @@ def test_unusable_webhook_address_gets_one_sentence(owner: Visit) -> None:
     answer = owner.post("/api/webhooks", {"url": "javascript:alert(1)", "events": ["labels.saved"]})
     assert (answer.status_code, "write it like https://host/path" in answer.json()["error"]) == (400, True)
     assert owner.post("/api/webhooks", {"url": "https://example.org", "events": ["everything"]}).status_code == 422
+
+
+def test_a_webhook_of_a_project_from_elsewhere_is_allowed_by_its_owner(
+    owner: Visit, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybridal.app.consent.user_state_path", lambda *_, **__: tmp_path / "state")
+    made = owner.post("/api/webhooks", {"url": "https://example.org/hook", "events": ["labels.saved"]}).json()
+    project.asks_before_sending = True
+    allowed = [owner.get("/api/webhooks").json()["items"][0]["allowed"]]
+    assert owner.post(f"/api/webhooks/{made['number']}/allow").json() == {"ok": True}
+    allowed.append(owner.get("/api/webhooks").json()["items"][0]["allowed"])
+    assert allowed == [False, True]

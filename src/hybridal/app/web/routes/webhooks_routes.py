@@ -10,6 +10,7 @@ from pydantic import Field
 from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 
+from hybridal.app.consent import allow_sending, may_send
 from hybridal.app.db.schema import Webhook
 from hybridal.app.outgoing import LONGEST_URL
 from hybridal.app.web.auth import BrowserOwner, CurrentProject, Owner
@@ -18,6 +19,7 @@ from hybridal.app.web.schemas import Done, Items, Number, Schema
 from hybridal.app.webhooks.delivery import (
     DeliveryWorker,
     add_webhook,
+    find_webhook,
     last_deliveries,
     remove_webhook,
     try_webhook,
@@ -52,12 +54,16 @@ class DeliverySchema(Schema):
 
 
 class WebhookSchema(Schema):
-    """A webhook without its secret, and its latest deliveries, newest first."""
+    """A webhook without its secret, and its latest deliveries, newest first.
+
+    `allowed` is false if the project comes from another machine and nothing is sent until the owner allows it here.
+    """
 
     number: int
     url: str
     events: list[str]
     made: float
+    allowed: bool
     deliveries: list[DeliverySchema]
 
 
@@ -86,6 +92,7 @@ def list_webhooks(_: Owner, project: CurrentProject) -> Items[WebhookSchema]:
                     url=one.url,
                     events=one.events,
                     made=one.made,
+                    allowed=may_send(project, one.url),
                     deliveries=[DeliverySchema.model_validate(sent) for sent in last_deliveries(session, one.number)],
                 )
                 for one in session.scalars(select(Webhook).order_by(Webhook.number.desc()))
@@ -105,6 +112,14 @@ def create_webhook(new: NewWebhook, _: BrowserOwner, project: CurrentProject) ->
 def ping_webhook(number: Number, _: Owner, project: CurrentProject) -> DeliverySchema:
     """Send a `ping` immediately and return the outcome."""
     return DeliverySchema.model_validate(try_webhook(project, number))
+
+
+@router.post("/{number}/allow")
+def allow_webhook(number: Number, _: BrowserOwner, project: CurrentProject) -> Done:
+    """Let a project from another machine send to this webhook from here on."""
+    with project.reads() as session:
+        allow_sending(project, find_webhook(session, number).url)
+    return Done()
 
 
 @router.post("/{number}/remove")

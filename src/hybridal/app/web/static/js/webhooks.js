@@ -39,6 +39,7 @@ async function list() {
 function shown(hook, open) {
   const act = (label, work) =>
     el("button", { type: "button", class: "plain", "aria-label": `${label} ${hook.url}`, onclick: singleFlight(() => showErrors(work)) }, label);
+  const allow = async () => (await post(`/api/webhooks/${hook.number}/allow`), await list());
   const remove = async () => (await post(`/api/webhooks/${hook.number}/remove`), await list());
   return el(
     "article",
@@ -47,8 +48,9 @@ function shown(hook, open) {
       "div",
       { class: "row spread" },
       el("p", { class: "address" }, hook.url, el("span", { class: "muted" }, ` ${hook.events.join(", ")}`)),
-      el("div", { class: "row" }, act("Test", () => test(hook.number)), act("Remove", remove)),
+      el("div", { class: "row" }, hook.allowed ? null : act("Allow", allow), act("Test", () => test(hook.number)), act("Remove", remove)),
     ),
+    hook.allowed ? null : el("p", {}, "This project comes from elsewhere: nothing is sent to this address until you allow it."),
     hook.deliveries.length
       ? el(
           "details",
