@@ -59,6 +59,7 @@ OWNER = {
     ("PATCH", "/api/settings"),
     ("POST", "/api/texts"),
     ("POST", "/api/texts/preview"),
+    ("GET", "/api/uploads/{upload}"),
     ("POST", "/api/texts/delete"),
     ("POST", "/api/texts/restore"),
     ("PATCH", "/api/classes/{number}"),

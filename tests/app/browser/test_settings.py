@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Text
-from hybridal.app.labelling import classes
+from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.removed_classes import remove
@@ -216,13 +218,45 @@ def test_a_large_file_is_sent_with_a_bar_and_one_that_is_too_large_not_at_all(
     shot(page, "upload-bar")
     expect(page.locator("#preview-facts")).to_have_text("30 rows.")
     expect(bar).to_be_hidden()
+    sent: list[int] = []
+    page.on("request", lambda request: sent.append(len(request.post_data_buffer or b"")))
     page.get_by_role("button", name="Add these texts").click()
-    expect(bar).to_be_visible()
     expect(page.locator("#upload-status")).to_have_text("30 texts added, 0 already in the project.")
-    expect(bar).to_be_hidden()
+    assert max(sent) < 10_000, "the file is sent once"
     page.evaluate("document.querySelector('#upload [name=file]').dataset.largest = 1e6")
     choose(page, "long.csv", f"text\n{rows}".encode())
     expect(page.locator("#upload-status")).to_have_text("The file is too large; the limit is 1 MB.")
+
+
+def test_while_many_texts_are_added_a_bar_shows_how_many(
+    page: Page, app: Served, shot: Callable[[Page, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "_TEXTS_PER_TRANSACTION", 10)
+    add, go_on = texts.add, threading.Semaphore(2)
+
+    def slow(*args: Any, **kwargs: Any) -> texts.Added:
+        assert go_on.acquire(timeout=60)
+        return add(*args, **kwargs)
+
+    monkeypatch.setattr(texts, "add", slow)
+    choose(page, "many.csv", "\n".join(["text", *map(str, range(40))]).encode())
+    page.get_by_role("button", name="Add these texts").click()
+    bar = page.locator("#upload progress")
+    expect(bar).to_have_js_property("value", 0.5)
+    expect(page.locator("#upload-status")).to_have_text("Adding texts …")
+    shot(page, "adding-bar")
+    go_on.release(2)
+    expect(page.locator("#upload-status")).to_have_text("40 texts added, 0 already in the project.")
+    expect(bar).to_be_hidden()
+
+
+def test_a_file_that_the_server_no_longer_has_is_sent_again(window: Window, app: Served) -> None:
+    page = window.open(app.link, at="/settings", routed=True)
+    choose(page, "more.csv", b"text,n\nnew one,1\n")
+    gone = {"error": "The file is no longer on the server; choose it again."}
+    page.route("**/api/texts", lambda route: route.fulfill(status=404, json=gone), times=1)
+    page.get_by_role("button", name="Add these texts").click()
+    expect(page.locator("#upload-status")).to_have_text("1 text added, 0 already in the project.")
 
 
 def test_the_look_at_a_file_fits_a_phone(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:

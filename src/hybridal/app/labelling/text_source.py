@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
+import threading
 import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -136,6 +139,7 @@ class Preview:
         duplicates: How many have the text of an earlier row.
         labels: How often each label occurs.
         problem: Why the file cannot be read with these columns; the counts are then 0.
+        notices: What its reader warned of, once for each file: for example, that other sheets are not read.
     """
 
     columns: list[str]
@@ -146,6 +150,26 @@ class Preview:
     duplicates: int = 0
     labels: Mapping[str, int] = field(default_factory=dict)
     problem: str = ""
+    notices: Sequence[str] = ()
+
+
+@contextmanager
+def _warnings() -> Iterator[list[str]]:
+    """Collect the warnings that this thread logs."""
+    found: list[str] = []
+    thread, logger = threading.get_ident(), logging.getLogger("hybridal.tasks")
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.thread == thread:
+                found.append(record.getMessage())
+
+    handler = Collector(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield found
+    finally:
+        logger.removeHandler(handler)
 
 
 def preview_file(path: Path, chosen: Columns | None, most: int) -> Preview:
@@ -158,6 +182,11 @@ def preview_file(path: Path, chosen: Columns | None, most: int) -> Preview:
     >>> found.chosen.text, found.first[0], found.rows, found.empty, found.duplicates, found.labels
     ('body', ['Hello', 'ham'], 3, 1, 1, {'ham': 1})
     """
+    with _warnings() as notices:
+        return replace(_preview(path, chosen, most), notices=notices)
+
+
+def _preview(path: Path, chosen: Columns | None, most: int) -> Preview:
     check_unpacked_size(path, most)
     begins = next(read_tables(path, [], others=True))
     if not begins.columns:

@@ -37,6 +37,9 @@ GivenRow = Row | tuple[str, str, str | None]
 """A row to add; without a context a plain tuple will do."""
 
 
+Progress = Callable[[int, int], object]
+"""Receives how many texts were added, and how many will be."""
+
 LONGEST_TEXT = 100_000
 """The most characters of a text, about forty pages."""
 
@@ -141,7 +144,12 @@ def add(session: Session, rows: Iterable[GivenRow], *, numbered: bool = False, s
 
 
 def add_in_parts(
-    sessions: Sessions, rows: Sequence[GivenRow], *, numbered: bool = False, suggested: bool = False
+    sessions: Sessions,
+    rows: Sequence[GivenRow],
+    *,
+    numbered: bool = False,
+    suggested: bool = False,
+    on_progress: Progress = lambda _done, _total: None,
 ) -> Added:
     """Add many texts in short transactions, so that people can label meanwhile; all rows are checked first.
 
@@ -149,10 +157,13 @@ def add_in_parts(
     """
     with sessions.begin() as session:
         new = new_rows(session, rows, numbered)
-    added = 0
+    added = done = 0
+    on_progress(done, len(new))
     for part in chunks(new, _TEXTS_PER_TRANSACTION):
         with sessions.begin() as session:
             added += add(session, part, suggested=suggested).added
+        done += len(part)
+        on_progress(done, len(new))
     return Added(added, len(rows) - added)
 
 

@@ -29,7 +29,7 @@ def upload_paths(routers: Iterable[APIRouter]) -> frozenset[str]:
 
 @contextmanager
 def saved_upload(upload: UploadFile) -> Iterator[Path]:
-    """Yield a path to the file, under its own name; errors raised inside show the name without the folder.
+    """Yield a path to the file, under its own name (see `name_only`).
 
     Starlette has already written a file of more than 1 MB to disk while it arrived; this copy has a name and an
     extension, which the readers need.
@@ -40,8 +40,15 @@ def saved_upload(upload: UploadFile) -> Iterator[Path]:
         path = folder / name
         with path.open("wb") as target:
             shutil.copyfileobj(upload.file, target)
-        try:
+        with name_only(path):
             yield path
-        except UserError as error:
-            error.args = (str(error).replace(str(path), name),)
-            raise
+
+
+@contextmanager
+def name_only(path: Path) -> Iterator[None]:
+    """Show the name of a file without its folder in errors raised inside."""
+    try:
+        yield
+    except UserError as error:
+        error.args = (str(error).replace(str(path), path.name),)
+        raise

@@ -13,6 +13,7 @@ from hybridal.app.project import Project
 from hybridal.app.web import pages, routes
 from hybridal.app.web.auth import LoginLink, SessionCache
 from hybridal.app.web.error_responses import ERROR_RESPONSES, add_handlers
+from hybridal.app.web.held_files import HeldFiles
 from hybridal.app.web.middleware import AccessMiddleware, RateLimiter, SecurityHeaders
 from hybridal.app.web.openapi import write_document
 from hybridal.app.web.project_threads import ProjectThreads
@@ -32,6 +33,7 @@ def create_app(project: Project, login_link: LoginLink | None = None, requests_a
     )
     app.state.project = project
     app.state.sessions = SessionCache()
+    app.state.held = HeldFiles()
     app.state.local = login_link is not None
     app.state.tries = RateLimiter(10, 60.0)
     app.state.visits = RateLimiter(60, 60.0)

@@ -1,15 +1,8 @@
 from __future__ import annotations
 
-import io
-import zipfile
-from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-import openpyxl
-import pyarrow
-import pyarrow.parquet
-import pytest
 from fastapi import FastAPI
 from sqlalchemy import select, update
 
@@ -18,9 +11,8 @@ from hybridal.app.labelling.text_search import MAX_COUNTED
 from hybridal.app.labelling.texts import add
 from hybridal.app.project import Project
 from hybridal.app.vectors import stamp_of
-from hybridal.app.web.routes import texts_routes as module
 
-from ...made_up import consensus, me
+from ...made_up import me
 from ..visits import Visit, signed_in
 
 
@@ -113,130 +105,6 @@ def test_any_id_can_be_asked_for(app: FastAPI, project: Project) -> None:
         # As browsers escape it.
         assert visit.client.get("/api/texts/" + quote(id, safe="")).json()["id"] == id
     assert visit.get("/api/texts/nowhere").json() == {"error": "There is no such text."}
-
-
-def upload(visit: Visit, name: str, content: bytes, **columns: Any) -> Any:
-    return visit.post("/api/texts", files={"file": (name, content)}, data=columns)
-
-
-def test_texts_come_in_every_format(owner: Visit, project: Project) -> None:
-    sheet = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table({"text": ["from parquet"]}), sheet)
-    book, excel = openpyxl.Workbook(), io.BytesIO()
-    book.active.append(["text"])
-    book.active.append(["from xlsx"])
-    book.save(excel)
-    files = {
-        "x.csv": b"key,body,kind\nx1,from csv,a\n",
-        "x.tsv": b"text\nfrom tsv\n",
-        "x.jsonl": b'{"text": "from jsonl"}\n',
-        "x.json": b'["from json"]',
-        "x.txt": "from txt".encode("utf-16"),
-        "x.xlsx": excel.getvalue(),
-        "x.parquet": sheet.getvalue(),
-    }
-    for name, content in files.items():
-        columns = {"text": "body", "label": "kind", "id": "key"} if name == "x.csv" else {}
-        for added in (1, 0):
-            expected = {"added": added, "known": 1 - added, "empty": 0, "duplicates": 0}
-            assert upload(owner, name, content, **columns).json() == expected
-    assert consensus(project) == {"x1": ("a", "file")}
-    assert owner.get("/api/project").json()["counts"]["texts"] == 27
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("x.csv", b"", "x.csv"),
-        ("x.csv", b"body\nhello\n", "no column 'text'; its columns are body: choose"),
-        ("x.exe", b"MZ", "the extension '.exe' is not known"),
-        ("x.parquet", b"PAR1", "not a whole Parquet file"),
-        ("x.jsonl", b'{"text": "a \\ud800"}', "half a character"),
-        ("x.csv", b"text\n\x81\n", "UTF-8"),
-    ],
-)
-def test_file_errors_show_no_path(owner: Visit, name: str, content: bytes, words: str) -> None:
-    answer = upload(owner, name, content)
-    assert (answer.status_code, words in answer.json()["error"]) == (400, True), answer.text
-    assert "--" not in answer.json()["error"]
-    assert "/" not in answer.json()["error"].replace("text/", "")
-
-
-def preview(visit: Visit, name: str, content: bytes, **columns: Any) -> Any:
-    return visit.post("/api/texts/preview", files={"file": (name, content)}, data=columns)
-
-
-def test_a_file_is_looked_at_and_nothing_is_added(owner: Visit) -> None:
-    content = b"id;review;label\n1;fine;good\n2;;\n3;fine;\n4;bad;poor\n"
-    found = preview(owner, "x.csv", content).json()
-    assert found == {
-        "columns": ["id", "review", "label"],
-        "first": [["1", "fine", "good"], ["2", "", ""], ["3", "fine", ""], ["4", "bad", "poor"]],
-        "text": "review",
-        "label": "label",
-        "id": "id",
-        "rows": 4,
-        "empty": 1,
-        "duplicates": 1,
-        "labels": {"good": 1, "poor": 1},
-        "problem": "",
-    }
-    chosen = preview(owner, "x.csv", content, text="label", id="review").json()
-    assert (chosen["text"], chosen["label"], chosen["id"], chosen["rows"]) == ("label", None, "review", 4)
-    assert owner.get("/api/project").json()["counts"]["texts"] == 20
-
-
-def test_invalid_columns_are_reported_with_the_preview(owner: Visit) -> None:
-    found = preview(owner, "x.jsonl", b'{"text": 3}\n').json()
-    assert (found["first"], found["problem"]) == (
-        [["3"]],
-        "x.jsonl, line 1, column 'text': 3 is not a text; write it as a string.",
-    )
-    assert preview(owner, "x.exe", b"MZ").status_code == 400
-
-
-def test_empty_and_equal_texts_are_left_out_by_choice(owner: Visit) -> None:
-    content = b"text\nnew\n \nnew\n"
-    assert upload(owner, "x.csv", content).status_code == 400
-    chosen = upload(owner, "x.csv", content, drop_empty="true", drop_duplicates="true").json()
-    assert chosen == {"added": 1, "known": 0, "empty": 1, "duplicates": 1}
-
-
-def test_a_small_excel_file_that_is_large_inside_is_refused(owner: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybridal.app.labelling.text_source.MOST_BYTES", 100_000)
-    bomb = io.BytesIO()
-    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/worksheets/sheet1.xml", b" " * 200_000)
-    for ask in (upload, preview):
-        assert ask(owner, "x.xlsx", bomb.getvalue()).status_code == 413
-
-
-def test_a_file_with_too_many_rows_is_refused(owner: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_ROWS", 2)
-    sheet = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table({"text": ["a", "b", "c"]}), sheet)
-    for name, content, status in (("x.csv", b"text\na\nb\nc\n", 400), ("x.parquet", sheet.getvalue(), 413)):
-        answer = upload(owner, name, content)
-        assert (answer.status_code, answer.json()["error"].startswith(f"{name}: ")) == (status, True), answer.text
-    assert upload(owner, "x.csv", b"text\na\nb\n").json()["added"] == 2
-
-
-def test_a_failed_upload_adds_nothing(owner: Visit) -> None:
-    answer = upload(owner, "x.csv", b"text,label,id\nnew,zzz,n1\nother,zzz,t1\n", label="label", id="id")
-    assert (answer.status_code, "'t1'" in answer.json()["error"]) == (409, True)
-    found = owner.get("/api/project").json()
-    assert (found["counts"]["texts"], [one["name"] for one in found["classes"]]) == (20, ["a", "b", "c"])
-
-
-def test_other_columns_come_with_the_text_and_suggestions_to_who_labels(owner: Visit, annotator: Visit) -> None:
-    content = b"text,label,author\nnew,b,Ada\n"
-    assert upload(owner, "x.csv", content, label="label", suggested="true").json()["added"] == 1
-    [found] = annotator.get("/api/texts", search="ada").json()["items"]
-    assert found["class"] is None
-    assert annotator.get(f"/api/texts/{found['id']}").json()["context"] == {"author": "Ada"}
-    items = owner.get("/api/next", n=21).json()["items"]
-    assert {one["id"]: (one["suggestion"], one["context"]) for one in items}[found["id"]] == ("b", {"author": "Ada"})
-    assert {one["suggestion"] for one in items} == {"b", None}
 
 
 def test_predictions_filter_needs_permission_to_see_predictions(owner: Visit, annotator: Visit) -> None:

@@ -1,11 +1,11 @@
-"""Routes for the list of texts, one text with its history, and uploads."""
+"""Routes for the list of texts, and for one text with its history."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from fastapi import Form, Query, UploadFile
+from fastapi import Query
 from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -15,18 +15,13 @@ from hybridal.app.db.schema import Annotation, Class, Consensus, Person, Text, V
 from hybridal.app.insight.ranking import nearest
 from hybridal.app.labelling.consensus import CastVote, consensus_of, flagged, votes_by_text
 from hybridal.app.labelling.text_search import PAGE_SIZE, Order, State, search
-from hybridal.app.labelling.text_source import preview_file, read_source
-from hybridal.app.labelling.texts import LONGEST_ID, add_in_parts
+from hybridal.app.labelling.texts import LONGEST_ID
 from hybridal.app.people import User, may
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
-from hybridal.app.web.auth import Annotator, CurrentProject, Owner, sees_predictions
+from hybridal.app.web.auth import Annotator, CurrentProject, sees_predictions
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import PredictionSchema, Schema, excerpt, predictions_of
-from hybridal.app.web.uploads import saved_upload
-from hybridal.errors import UserError
-from hybridal.tasks.columns import Columns
-from hybridal.tasks.table import NoColumnError
 
 router = Router(prefix="/api")
 
@@ -222,78 +217,3 @@ def _own_labels(session: Session, votes: Mapping[int, Sequence[CastVote]]) -> di
     numbers = {one.class_number for one in consensus.values()}
     names = dict(session.execute(select(Class.number, Class.name).where(Class.number.in_(numbers))).all())
     return {row: (names[one.class_number], one.source) for row, one in consensus.items()}
-
-
-MAX_ROWS = 1_000_000
-Column = Annotated[str, Form(max_length=200)]
-Choice = Annotated[bool, Form()]
-
-
-class PreviewSchema(Schema):
-    """The columns and first rows of a file, the chosen columns, and what an upload would add; see `preview_file`."""
-
-    columns: list[str]
-    first: list[list[str]]
-    text: str
-    label: str | None
-    id: str | None
-    rows: int
-    empty: int
-    duplicates: int
-    labels: dict[str, int]
-    problem: str
-
-
-class AddedSchema(Schema):
-    """Numbers of texts that were added, were known already, had no text, or were duplicates within the file."""
-
-    added: int
-    known: int
-    empty: int
-    duplicates: int
-
-
-@router.post("/texts/preview")
-def preview_texts(file: UploadFile, _: Owner, text: Column = "", label: Column = "", id: Column = "") -> PreviewSchema:
-    """Preview a file before its texts are added. Without a column for `text`, the columns are guessed."""
-    chosen = Columns(text, label or None, id or None) if text else None
-    with saved_upload(file) as path:
-        found = preview_file(path, chosen, MAX_ROWS)
-        facts = {name: value for name, value in vars(found).items() if name != "chosen"}
-        # Do not reveal the temporary folder of the file.
-        facts["problem"] = found.problem.replace(str(path), path.name)
-    return PreviewSchema(**facts, **vars(found.chosen))
-
-
-@router.post("/texts")
-def upload_texts(
-    file: UploadFile,
-    _: Owner,
-    project: CurrentProject,
-    text: Column = "",
-    label: Column = "",
-    id: Column = "",
-    drop_empty: Choice = False,
-    drop_duplicates: Choice = False,
-    suggested: Choice = False,
-) -> AddedSchema:
-    """Add the texts of a file; `text`, `label` and `id` name its columns, and the others are kept as context.
-
-    The file's labels count as labels, or with `suggested` are only shown to the person labelling.
-    """
-    with saved_upload(file) as path:
-        try:
-            source = read_source(
-                path,
-                text=text or None,
-                label=label or None,
-                id=id or None,
-                most=MAX_ROWS,
-                drop_empty=drop_empty,
-                drop_duplicates=drop_duplicates,
-                suggested=suggested,
-            )
-        except NoColumnError as error:
-            raise UserError(f"{error.found}: choose the columns of texts, labels and ids.") from error
-    added = add_in_parts(project.sessions, source.rows, numbered=source.numbered, suggested=source.suggested)
-    return AddedSchema(added=added.added, known=added.known, empty=source.empty, duplicates=source.duplicates)

@@ -1,12 +1,19 @@
-/** Adds texts from a file: guesses its columns and shows its first rows before anything is added. */
-import { getProject } from "./api.js";
+/**
+ * Adds texts from a file: guesses its columns and shows its first rows before anything is added.
+ *
+ * The file is sent for the first preview; after that, the server keeps it and only its token is sent.
+ */
+import { get, getProject, upload } from "./api.js";
 import { onSubmit } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { count, whole } from "./format.js";
 import { sendFile } from "./send-file.js";
 
+const PREVIEW = "/api/texts/preview";
 const COLUMNS = ["text", "label", "id"];
+const POLL_MS = 500;
 let latestRequest = 0;
+let token = "";
 
 export function addTexts() {
   const form = byId("upload");
@@ -23,18 +30,46 @@ async function preview(form, guess) {
   enable(form, false);
   if (!form.elements.file.files.length) return showStatus("");
   showStatus("Reading …");
-  const body = new FormData(form);
-  if (guess) for (const name of COLUMNS) body.delete(name);
   try {
-    const found = await sendFile(form, "/api/texts/preview", body);
+    const found = guess ? await sendFile(form, PREVIEW, fileOf(form)) : await sendChoices(form, PREVIEW);
     const { classes } = await getProject();
     if (request !== latestRequest) return; // another file or column was chosen meanwhile
+    token = found.upload;
+    if (guess) showNotices(found.notices); // a file is warned of once
     show(form, found, classes);
     showStatus(found.problem, true);
     enable(form, !found.problem);
   } catch (error) {
     if (request === latestRequest) showStatus(error.message, true);
   }
+}
+
+function fileOf(form) {
+  const body = new FormData();
+  body.set("file", form.elements.file.files[0]);
+  return body;
+}
+
+/** Sends the choices for the file that the server keeps; sends the file again if it no longer does. */
+async function sendChoices(form, path) {
+  const attempt = () => {
+    const body = new FormData(form);
+    body.delete("file");
+    body.set("upload", token);
+    return upload(path, body, () => {});
+  };
+  try {
+    return await attempt();
+  } catch (error) {
+    if (error.status !== 404) throw error;
+  }
+  token = (await sendFile(form, PREVIEW, fileOf(form))).upload;
+  return attempt();
+}
+
+function showNotices(notices) {
+  byId("preview-notices").textContent = notices.join(" ");
+  byId("preview-notices").hidden = !notices.length;
 }
 
 function show(form, found, classes) {
@@ -86,9 +121,10 @@ function choice(name, n, sentence) {
 async function send(form) {
   const button = form.querySelector("button");
   button.ariaBusy = "true"; // not disabled: it would lose the focus
-  showStatus("Uploading …");
+  showStatus("Adding texts …");
+  const stop = watchProgress(form);
   try {
-    const { added, known, empty, duplicates } = await sendFile(form, "/api/texts");
+    const { added, known, empty, duplicates } = await sendChoices(form, "/api/texts");
     const left = empty + duplicates;
     showStatus(`${count(added, "text")} added, ${whole(known)} already in the project${left ? `, ${whole(left)} skipped` : ""}.`);
     form.reset();
@@ -99,7 +135,25 @@ async function send(form) {
   } catch (error) {
     showStatus(error.message, true);
   }
+  stop();
   button.ariaBusy = "false";
+}
+
+/** Shows in the bar how many texts were added so far. Returns a function that ends it. */
+function watchProgress(form) {
+  const bar = form.querySelector("progress");
+  let isActive = true;
+  const timer = setInterval(async () => {
+    const { done, total } = await get(`/api/uploads/${token}`).catch(() => ({ total: 0 }));
+    if (!isActive || !total) return;
+    bar.hidden = false;
+    bar.value = done / total;
+  }, POLL_MS);
+  return () => {
+    isActive = false;
+    clearInterval(timer);
+    bar.hidden = true;
+  };
 }
 
 function showStatus(sentence, isProblem = false) {
