@@ -121,6 +121,7 @@ START_OPEN = {
     ("POST", "/p/{name}/{path:path}"),
     ("PUT", "/p/{name}/{path:path}"),
     ("PATCH", "/p/{name}/{path:path}"),
+    ("DELETE", "/p/{name}/{path:path}"),
 }
 """On the start page of `hybridal serve`; under /p/ is either a project's own app or the sentence that there is none."""
 START_OPERATOR = {

@@ -107,6 +107,8 @@ def test_an_llm_is_tried_on_five_texts_before_a_job(
         page.get_by_label("Share that people label too, as a test").fill("1")
         page.get_by_role("button", name="Save").click()
         expect(hint).to_be_visible()
+        hint.scroll_into_view_if_needed()
+        shot(page, "llm-hint")
         page.get_by_role("button", name="Try it on five texts").click()
         expect(page.locator(".trial > li")).to_have_count(5)
         expect(page.locator(".trial > li").first).to_contain_text("b (80%)")

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from hybridal.app.webhooks.address import HOSTS_VARIABLE
+from hybridal.app.webhooks.delivery import add_webhook
 from hybridal.client import Project, RequestError
 
 from ..webhooks.receiver import receiving
@@ -67,3 +69,21 @@ def test_webhook_is_added_tested_notified_and_removed(
         assert [one["type"] for one in server.messages] == ["ping", "labels.saved"]
     panel.get_by_role("button", name="Remove").click()
     expect(panel.get_by_role("article")).to_have_count(0)
+
+
+def test_a_webhook_of_a_project_from_elsewhere_is_allowed_with_a_button(
+    window: Window, app: Served, shot: Callable[[Page, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybridal.app.consent.user_state_path", lambda *_, **__: tmp_path / "state")
+    with app.project.sessions.begin() as session:
+        add_webhook(session, app.project, "https://example.org/hook", ["labels.saved"])
+    app.project.asks_before_sending = True
+    page = window.open(app.link, at="/programs")
+    panel = page.get_by_role("region", name="Webhooks")
+    expect(panel).to_contain_text(
+        "This project comes from elsewhere: nothing is sent to this address until you allow it."
+    )
+    panel.get_by_role("button", name="Allow").scroll_into_view_if_needed()
+    shot(page, "webhook-from-elsewhere")
+    panel.get_by_role("button", name="Allow").click()
+    expect(panel.get_by_role("button", name="Allow")).to_have_count(0)

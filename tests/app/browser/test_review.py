@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 from sqlalchemy import select
@@ -52,7 +54,9 @@ def test_a_probable_label_error_is_put_right_or_kept_for_good(window: Window, ap
     assert consensus(app.project) == {"t5": ("c", "adjudicated"), "t6": ("a", "adjudicated")}
 
 
-def test_the_model_is_accepted_by_a_key_text_after_text(window: Window, app: Served) -> None:
+def test_the_model_is_accepted_by_a_key_text_after_text(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
     for text in ("t5", "t6", "t7"):
         says(app, me(app.project), text, "a")
     with app.project.sessions.begin() as session:
@@ -68,6 +72,7 @@ def test_the_model_is_accepted_by_a_key_text_after_text(window: Window, app: Ser
         page.wait_for_timeout(300)  # longer than a glance
         page.keyboard.press(key)
         expect(items).to_have_count(left)
+        shot(page, f"review-{left}-left")
     page.get_by_role("tab", name="Most uncertain").click()
     expect(items).to_have_count(1)
     expect(items.get_by_role("button", name="Label as c")).to_be_visible()

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import io
 import json
 import threading
 from collections.abc import Callable
 from typing import Any
 
+import openpyxl
 import pytest
 from playwright.sync_api import Page, Route, expect
 from sqlalchemy import select
@@ -215,6 +217,7 @@ def test_a_large_file_is_sent_with_a_bar_and_one_that_is_too_large_not_at_all(
     choose(page, "long.csv", f"text\n{rows}".encode())  # 1.6 MB
     bar = page.locator("#upload progress")
     expect(bar).to_be_visible()
+    bar.scroll_into_view_if_needed()
     shot(page, "upload-bar")
     expect(page.locator("#preview-facts")).to_have_text("30 rows.")
     expect(bar).to_be_hidden()
@@ -226,6 +229,25 @@ def test_a_large_file_is_sent_with_a_bar_and_one_that_is_too_large_not_at_all(
     page.evaluate("document.querySelector('#upload [name=file]').dataset.largest = 1e6")
     choose(page, "long.csv", f"text\n{rows}".encode())
     expect(page.locator("#upload-status")).to_have_text("The file is too large; the limit is 1 MB.")
+
+
+def test_the_preview_names_the_sheets_that_are_not_read(
+    page: Page, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    book, excel = openpyxl.Workbook(), io.BytesIO()
+    book.active.append(["text", "kind"])
+    book.active.append(["from the first sheet", "a"])
+    book.create_sheet("Archive")
+    book.save(excel)
+    choose(page, "two.xlsx", excel.getvalue())
+    expect(page.locator("#preview-notices")).to_contain_text("only the first sheet, 'Sheet', is read, not 'Archive'")
+    page.get_by_label("Column of labels").select_option("none")
+    expect(page.locator("#preview-facts")).to_have_text("1 row.")
+    expect(page.locator("#preview-notices")).to_be_visible()
+    page.locator("#preview-notices").scroll_into_view_if_needed()
+    shot(page, "other-sheets")
+    choose(page, "one.csv", b"text\nnew\n")
+    expect(page.locator("#preview-notices")).to_be_hidden()
 
 
 def test_while_many_texts_are_added_a_bar_shows_how_many(

@@ -83,7 +83,12 @@ def test_projects_are_created_filled_stand_in_line_are_closed_and_moved(
 
         # Its model has to wait for another's, which it says on its own pages and, by name, on the start page.
         expect(page.locator("#trainer")).to_contain_text("Training waits for 1 other project")
-        page.get_by_role("link", name="All projects").click()
+        everything = page.get_by_role("link", name="All projects")
+        assert everything.evaluate("link => link.offsetHeight") < 40, "one line"
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        everything.scroll_into_view_if_needed()
+        shot(page, "menu-of-an-operator")
+        everything.click()
         card = page.get_by_label("Sport <b>& food</b>", exact=True)
         expect(card).to_contain_text("40 of 40 labels, 40 texts")
         expect(card).to_contain_text("Training waits for “made up”.")

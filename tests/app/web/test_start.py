@@ -303,7 +303,7 @@ def test_a_project_is_closed_to_be_copied_and_opened_again(folder: Path, tmp_pat
         assert closed.status_code == 503
         assert "This project is closed. Your labels are safe." in closed.text
         assert "went wrong" not in closed.text
-        for method in ("GET", "POST", "PUT", "PATCH"):
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
             answer = operator.send(method, "/p/mails/api/annotations", {})
             assert answer.status_code == 503
             assert answer.json()["error"].startswith("This project is closed. Your labels are safe.")

@@ -114,10 +114,7 @@ async def without_slash(name: str, request: Request) -> Response:
     return RedirectResponse(f"{address_of(name)}/", 303)
 
 
-@router.get("/p/{name}/{path:path}")
-@router.post("/p/{name}/{path:path}")
-@router.put("/p/{name}/{path:path}")
-@router.patch("/p/{name}/{path:path}")
+@router.api_route("/p/{name}/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
 async def not_served(name: str, path: str, request: Request) -> Response:
     """The answer for a project that is closed or cannot be opened; the start page shows the operator why.
 
