@@ -18,6 +18,7 @@ from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.first_model import serving_order
 from hybridal.app.trainer.publish import published_round
 from hybridal.app.trainer.snapshot import Snapshot, snapshot
+from hybridal.learners.probe_model import ProbeModel
 from hybridal.loop.first_draw import first_draw
 from hybridal.models.training.class_descriptions import readable_names
 from hybridal.models.training.probe import Prober
@@ -131,6 +132,21 @@ def test_when_labels_are_due_nothing_is_loaded_or_encoded_any_more(
         only_first(cycle, monkeypatch)
     assert (row(project).phase, row(project).round, row(project).learnt_annotation) == ("training", 1, 12)
     assert len(queue(project)) == 24
+
+
+def test_the_page_says_that_the_first_model_is_trained(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 10,000 classes one fit takes half a minute."""
+    cycle, fit = prepared(project), ProbeModel.fit
+    during: list[tuple[str, int]] = []
+
+    def watched(probe: ProbeModel, *labels: Any) -> None:
+        during.append((row(project).phase, row(project).round))
+        fit(probe, *labels)
+
+    monkeypatch.setattr(ProbeModel, "fit", watched)
+    label_some(project, 6, 6)
+    only_first(cycle, monkeypatch)
+    assert during == [("training", 1)]
 
 
 def test_the_round_that_follows_is_of_the_same_probe(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

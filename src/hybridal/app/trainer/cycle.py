@@ -226,8 +226,9 @@ class Cycle:
         first = self.first
         if first is None or not first.serves(now):
             return
-        queue, scored = first.learn(now, self._queue_size)
         round = (self.chapter or first.chapter).round + 1
+        self.status.say("training", update="", round=round)
+        queue, scored = first.learn(now, self._queue_size)
         publish(self.project, round, queue, [scored], now.newest, phase="training")
 
     def _chapter_for(self, now: Snapshot) -> Chapter:
