@@ -179,6 +179,7 @@ def test_focus_returns_to_the_row_of_an_opened_text(window: Window, app: Served)
     page = hurried(window, app, "/review#flagged")
     opener = row_of(page, "text 1").get_by_role("button", name="Open")
     opener.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
     says(app, owner, "t1", "b", decides=True)
     for _ in range(2):  # what came with the one before would be shown
         with page.expect_response("**/api/texts?state=flagged"):
