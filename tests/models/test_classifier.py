@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,11 +72,15 @@ def test_weights_are_copies(classifier: Classifier) -> None:
     assert not classifier.pretrained["classifier.bias"].any()
 
 
-def test_a_backbone_file_that_is_written_over_changes_nothing(tiny: Backbone, task: Task, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(tiny.folder, tmp_path / "backbone"))
-    classifier = classifier_of(Backbone("copy", folder), task)
-    before = {name: value.clone() for name, value in classifier_of(tiny, task).pretrained.items()}
-    (file,) = folder.glob("*.safetensors")
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+@pytest.mark.parametrize("architecture", ["bert", "albert"])
+def test_a_backbone_file_that_is_overwritten_changes_nothing(
+    architecture: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
+) -> None:
+    backbone = random_backbone(architecture, tiny.folder, tmp_path / "backbone")
+    classifier = classifier_of(backbone, task, pooling=pooling)
+    before = classifier.weights()
+    (file,) = backbone.folder.glob("*.safetensors")
     with file.open("r+b") as opened:
         opened.seek(file.stat().st_size // 2)
         opened.write(bytes(file.stat().st_size // 2))

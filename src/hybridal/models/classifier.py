@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy, deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from hybridal.models.acceleration import Graphs, graphs_of
 from hybridal.models.classifier_input import Source
 from hybridal.models.device import Device
 from hybridal.models.encoders.batches import PackedBatch, PaddedBatch
-from hybridal.models.encoders.classifier_output import ClassifierOutput
+from hybridal.models.encoders.classifier_module import ClassifierOutput
 from hybridal.models.encoders.dropout import MaskDropout
 from hybridal.models.encoders.foreign_encoder import ForeignClassifier, ForeignEncoder
 from hybridal.models.encoders.frozen_layers import FrozenStates
@@ -65,9 +66,9 @@ class Classifier:
         self.classes, self.pooling = tuple(classes), pooling
         with LOADING:
             module, self._drawn = load_module(backbone, classes, seed, pooling, _build(device, train_layers))
-            self.module = module.to(device.torch)
-        if not on_gpu:
-            _own_memory(self.module)
+            # A copy also on a processor: the file that the weights are mapped from may be overwritten, and changing
+            # mapped memory costs more than a copy.
+            self.module = deepcopy(module) if device.torch.type == "cpu" else module.to(device.torch)
         self.module.eval()
         fast = self.has_own_encoder and device.fast
         self.packs = fast and not on_gpu
@@ -90,6 +91,12 @@ class Classifier:
     @property
     def _body(self) -> nn.Module:
         return self.module.model if isinstance(self.module, ForeignClassifier) else self.module.body
+
+    def with_class_names(self, classes: Sequence[str]) -> Classifier:
+        """A view of this classifier for an export under other class names; the module is shared."""
+        view = copy(self)
+        view.classes = tuple(classes)
+        return view
 
     def twin(self) -> Classifier:
         """A second classifier with the same configuration and its own weights."""
@@ -181,8 +188,7 @@ class Classifier:
         if isinstance(self.module, MeanClassifier):
             save_portable(*self._exported_parts(temperature), folder)
             return
-        with self._cooled(temperature):
-            self.module.save(folder)
+        self.module.save(folder, self.classes, temperature)
 
     def save_onnx(self, tokenizer: Tokenizer, folder: Path, temperature: float = 1.0) -> Path:
         """Write `model.onnx`, for applications without torch."""
@@ -211,22 +217,6 @@ class Classifier:
         head = self.module.output_layer
         return self._exported_body, head.weight, head.bias, temperature, self.classes
 
-    @contextmanager
-    def _cooled(self, temperature: float) -> Iterator[None]:
-        """Divide the last layer by the temperature inside."""
-        last = self.module.output_layer
-        parts = [part for part in (last.weight, last.bias) if part is not None]
-        kept = [part.detach().clone() for part in parts]
-        with torch.no_grad():
-            for part in parts:
-                part.div_(temperature)
-        try:
-            yield
-        finally:
-            with torch.no_grad():
-                for part, before in zip(parts, kept, strict=True):
-                    part.copy_(before)
-
     def source(self, tokens: Tokens) -> Source:
         """What this classifier reads for these texts: token ids, or the outputs of its frozen layers."""
         if self.graphs is not None or not self.has_own_encoder or not self.encoder.frozen_modules:
@@ -239,10 +229,9 @@ class Classifier:
         return {name: layer.weight.detach() for name, layer in layers if layer.weight.requires_grad}
 
     def run(self, batch: PaddedBatch | PackedBatch) -> ClassifierOutput:
-        """Logits in float32, and what the layers before computed in their own precision."""
-        with self.device.autocast():
-            output: ClassifierOutput = self.module(batch)
-        return output._replace(logits=output.logits.float())
+        """The outputs for a batch, as `self.module` computes them."""
+        output: ClassifierOutput = self.module(batch)
+        return output
 
     def run_texts(self, source: Source, rows: Ints) -> ClassifierOutput:
         """As `run` for rows of a source, packed if this classifier packs."""
@@ -276,6 +265,7 @@ def _build(device: Device, train_layers: int | None) -> Build:
         word_embedding=RowGradientEmbedding if fast else None,
         trained_layers=train_layers,
         product_bias=device.fast,
+        matmul_dtype=device.matmul_dtype,
     )
 
 
@@ -284,9 +274,3 @@ def _load_saved(folder: Path) -> Any:
 
     with quiet_transformers():
         return AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32, use_safetensors=True)
-
-
-def _own_memory(module: nn.Module) -> None:
-    """Copy weights out of the mapped file: it may be overwritten, and a first change costs more than a copy."""
-    for parameter in module.parameters():
-        parameter.data = parameter.data.clone()

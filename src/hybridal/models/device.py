@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ class Device:
 
     Attributes:
         kind: As in `torch.device`.
-        precision: "fp32", or "bf16" for autocast with weights in float32.
+        precision: "fp32", or "bf16" for matrix products in bfloat16 with weights in float32.
         fast: Use the fast paths: packed texts on a processor, recorded graphs on a GPU.
     """
 
@@ -30,11 +29,10 @@ class Device:
     def torch(self) -> Any:
         return torch.device(self.kind)
 
-    def autocast(self) -> AbstractContextManager[Any]:
-        if self.precision == "fp32":
-            return nullcontext()
-        mixed: AbstractContextManager[Any] = torch.autocast(self.torch.type, dtype=torch.bfloat16)
-        return mixed
+    @property
+    def matmul_dtype(self) -> Any:
+        """The precision as an argument of `encoders.layers.Build`."""
+        return torch.float32 if self.precision == "fp32" else torch.bfloat16
 
     def synchronise(self) -> None:
         """Wait for the work that this thread launched, so that a clock shows its time."""

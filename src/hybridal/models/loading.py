@@ -21,7 +21,7 @@ from hybridal.models.encoders.foreign_encoder import ForeignClassifier, ForeignE
 from hybridal.models.encoders.layers import PLAIN, Build, not_separable
 from hybridal.models.encoders.mean_classifier import MeanClassifier
 from hybridal.models.encoders.own_encoders import encoder_of
-from hybridal.models.encoders.saved_model import Saved
+from hybridal.models.encoders.saved_model import Saved, class_fields
 from hybridal.models.export.portable_export import load_model, read_portable, wrong_shape
 from hybridal.models.generators import seeded
 from hybridal.models.process_settings import quiet_transformers
@@ -122,12 +122,12 @@ def _load_encoder(folder: Path, build: Build) -> Loaded:
 def load_cls_token_classifier(backbone: Backbone, classes: Sequence[str], build: Build) -> Loaded:
     """The classifier of a folder over the first token: our own, or that of transformers."""
     saved = Saved.read(backbone.folder)
-    if saved is not None and (own := cls_token_classifier(saved, classes, build)) is not None:
+    if saved is not None and (own := cls_token_classifier(saved, len(classes), build)) is not None:
         return own
     model, missing = _load_foreign_classifier(backbone, classes)
-    if (own := cls_token_classifier(Saved.of(model), classes, build)) is not None:
+    if (own := cls_token_classifier(Saved.of(model), len(classes), build)) is not None:
         return own[0], missing
-    module = ForeignClassifier(model, classes)
+    module = ForeignClassifier(model, classes, build)
     _check_separable(module, build)
     return module, [f"model.{name}" for name in missing]
 
@@ -137,8 +137,7 @@ def _load_foreign_classifier(backbone: Backbone, classes: Sequence[str]) -> Load
 
     options = {
         "num_labels": len(classes),
-        "id2label": dict(enumerate(classes)),
-        "label2id": {name: i for i, name in enumerate(classes)},
+        **class_fields(classes),
         "problem_type": "single_label_classification",
         "dtype": torch.float32,
         "use_safetensors": True,

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from hybridal import ActiveLearner
 from hybridal.acquisition.entropy import entropies
 from hybridal.app.project import Project
-from hybridal.app.trainer.chapter import Chapter, ModelSpec, begin, learner_options, newest
+from hybridal.app.trainer.chapter import Chapter, ModelSpec, begin, learner_options, newest, write_model
 from hybridal.app.trainer.snapshot import Snapshot, snapshot, task_of
 from hybridal.core.observer import Observer
 from hybridal.models.training import forward_passes
@@ -47,6 +48,20 @@ def test_chapter_learns_the_labels_of_the_snapshot(project: Project) -> None:
     chapter = begun(project)
     assert chapter.learnt() == taken(project).pool
     assert (chapter.round, chapter.folder.name, chapter.update()) == (1, "001", "retrain")
+
+
+def test_an_export_under_other_names_does_not_change_the_live_model(project: Project, tmp_path: Path) -> None:
+    chapter = begun(project)
+    classifier = chapter.model.classifier
+    names, config = classifier.classes, classifier.module.config.to_diff_dict()
+    parameters = [*classifier.module.parameters()]
+    weights, versions = classifier.weights(), [parameter._version for parameter in parameters]
+    write_model(chapter, ["one", "two"], tmp_path / "model")
+    assert classifier.classes == names == ("sport", "food")
+    assert classifier.module.config.to_diff_dict() == config
+    assert not classifier.module.training
+    assert [parameter._version for parameter in parameters] == versions  # the weights were not written to
+    assert all(torch.equal(weights[name], value) for name, value in classifier.weights().items())
 
 
 def test_labels_of_texts_that_came_later_wait_for_the_next_chapter(project: Project) -> None:

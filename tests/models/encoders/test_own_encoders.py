@@ -18,7 +18,7 @@ from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
 from hybridal.models.encoders.batches import PaddedBatch
 from hybridal.models.encoders.bert import Bert
-from hybridal.models.encoders.classifier_output import ClassifierOutput
+from hybridal.models.encoders.classifier_module import ClassifierOutput
 from hybridal.models.encoders.layers import PLAIN
 from hybridal.models.encoders.mpnet import MPNet
 from hybridal.models.encoders.own_encoders import ARCHITECTURES as OWN

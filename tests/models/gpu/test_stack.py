@@ -26,7 +26,7 @@ PLAIN = Device(ON.type, "fp32", fast=False)
 def stacked(classifier: Classifier) -> CudaGraphs:
     from hybridal.models.gpu.stack import Stack
 
-    classifier.graphs = graphs = CudaGraphs(classifier, Repeater(ON.type), Stack(classifier.module, torch.float32))
+    classifier.graphs = graphs = CudaGraphs(classifier, Repeater(ON.type), Stack(classifier.module))
     return graphs
 
 

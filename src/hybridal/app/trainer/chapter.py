@@ -280,10 +280,6 @@ def continue_with(last: Chapter, runs: Path, spec: ModelSpec, learner: ActiveLea
 def write_model(chapter: Chapter, classes: Sequence[str], target: Path) -> None:
     """Export the model under the current class names, which may differ from those that the chapter began with."""
     model, learner = chapter.model, chapter.learner
-    # A pooled classifier exports its own class names, others export those of their config.
-    model.classifier.classes = tuple(classes)
-    config = model.classifier.module.config
-    config.id2label = dict(enumerate(classes))
-    config.label2id = {name: index for index, name in enumerate(classes)}
     task = replace(learner.experiment.task, classes=tuple(classes))
-    export_model(model.classifier, model.encoder, task, learner.settings, learner.history[-1], target)
+    classifier = model.classifier.with_class_names(task.classes)
+    export_model(classifier, model.encoder, task, learner.settings, learner.history[-1], target)

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from hybridal.models.encoders.batches import Batch, PackedBatch, PaddedBatch
-from hybridal.models.encoders.classifier_output import ClassifierOutput
+from hybridal.models.encoders.classifier_module import ClassifierModule, ClassifierOutput
 from hybridal.models.encoders.layers import Build, Encoder, Linear
 from hybridal.models.encoders.own_encoders import UNUSED_WEIGHTS, encoder_of
 from hybridal.models.encoders.saved_model import Saved, about_classifier
 
 
-class ClsTokenClassifier(nn.Module):  # type: ignore[misc]
+class ClsTokenClassifier(ClassifierModule):
     """An own encoder and a head over the first token of each text.
 
     Subclasses are the heads. `prefix` is what transformers calls the encoder in a classifier.
@@ -24,11 +24,9 @@ class ClsTokenClassifier(nn.Module):  # type: ignore[misc]
 
     prefix: str
 
-    def __init__(self, body: Encoder, classes: Sequence[str]) -> None:
-        super().__init__()
+    def __init__(self, body: Encoder, build: Build) -> None:
+        super().__init__(build)
         self.config: Any = body.config
-        self.config.id2label = dict(enumerate(classes))
-        self.config.label2id = {name: number for number, name in enumerate(classes)}
         self.add_module(self.prefix, body)
 
     @property
@@ -36,16 +34,11 @@ class ClsTokenClassifier(nn.Module):  # type: ignore[misc]
         encoder: Encoder = self.get_submodule(self.prefix)
         return encoder
 
-    @property
-    def output_layer(self) -> nn.Linear:
-        """The last linear layer."""
-        raise NotImplementedError
-
     def embed(self, first: Tensor) -> Tensor:
         """The head up to its last linear layer, from the first token's state (texts, width)."""
         raise NotImplementedError
 
-    def forward(self, batch: PaddedBatch | PackedBatch) -> ClassifierOutput:
+    def compute(self, batch: PaddedBatch | PackedBatch) -> ClassifierOutput:
         return self.classify(self.body(batch), batch)
 
     def classify(self, states: Tensor, _batch: Batch) -> ClassifierOutput:
@@ -54,10 +47,10 @@ class ClsTokenClassifier(nn.Module):  # type: ignore[misc]
         embedding = self.embed(first)
         return ClassifierOutput(self.output_layer(embedding), first, embedding)
 
-    def save(self, folder: Path) -> None:
-        """Write what `from_pretrained` reads."""
-        about = about_classifier(KINDS[self.config.model_type], [*self.config.id2label.values()])
-        weights = {name: value.detach().cpu().clone() for name, value in self.state_dict().items()}
+    def save(self, folder: Path, classes: Sequence[str], temperature: float) -> None:
+        """Write what `from_pretrained` reads; the module is not changed."""
+        about = about_classifier(KINDS[self.config.model_type], classes)
+        weights = {name: value.cpu().clone() for name, value in self.scaled_state(temperature).items()}
         Saved({**self.config.to_diff_dict(), **about}, weights).write(folder)
 
 
@@ -66,10 +59,10 @@ class BertClassifier(ClsTokenClassifier):
 
     prefix = "bert"
 
-    def __init__(self, body: Encoder, classes: Sequence[str], build: Build) -> None:
-        super().__init__(body, classes)
+    def __init__(self, body: Encoder, classes: int, build: Build) -> None:
+        super().__init__(body, build)
         self.dropout = build.dropout(_dropout_rate(body.config))
-        self.classifier = Linear(body.width, len(classes))
+        self.classifier = Linear(body.width, classes)
 
     @property
     def output_layer(self) -> nn.Linear:
@@ -83,10 +76,10 @@ class BertClassifier(ClsTokenClassifier):
 class DistilBertClassifier(ClsTokenClassifier):
     prefix = "distilbert"
 
-    def __init__(self, body: Encoder, classes: Sequence[str], build: Build) -> None:
-        super().__init__(body, classes)
+    def __init__(self, body: Encoder, classes: int, build: Build) -> None:
+        super().__init__(body, build)
         self.pre_classifier = Linear(body.width, body.width)
-        self.classifier = Linear(body.width, len(classes))
+        self.classifier = Linear(body.width, classes)
         self.dropout = build.dropout(body.config.seq_classif_dropout)
 
     @property
@@ -101,9 +94,9 @@ class DistilBertClassifier(ClsTokenClassifier):
 class DenseClassifier(ClsTokenClassifier):
     """A head of two linear layers in a module of its own."""
 
-    def __init__(self, body: Encoder, classes: Sequence[str], build: Build) -> None:
-        super().__init__(body, classes)
-        self.classifier = DenseHead(body, len(classes), build)
+    def __init__(self, body: Encoder, classes: int, build: Build) -> None:
+        super().__init__(body, build)
+        self.classifier = DenseHead(body, classes, build)
 
     @property
     def output_layer(self) -> nn.Linear:
@@ -164,9 +157,7 @@ KINDS = {
 }
 
 
-def cls_token_classifier(
-    saved: Saved, classes: Sequence[str], build: Build
-) -> tuple[ClsTokenClassifier, list[str]] | None:
+def cls_token_classifier(saved: Saved, classes: int, build: Build) -> tuple[ClsTokenClassifier, list[str]] | None:
     """The own classifier of a saved encoder or classifier.
 
     Returns:

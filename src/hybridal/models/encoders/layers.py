@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -46,6 +47,8 @@ class Build:
         trained_layers: Number of top layers to train; the layers below and the embeddings are frozen. None trains all.
         product_bias: Compute MPNet's position bias as a matrix product. Its gradient is deterministic on a GPU; that of
             the lookup is not.
+        matmul_dtype: Operands of matrix products and of attention are rounded to it. Weights, their gradients, layer
+            norms and logits are float32 in any case.
     """
 
     dropout: type[nn.Dropout] = nn.Dropout
@@ -53,10 +56,19 @@ class Build:
     first_token_only: bool = False
     trained_layers: int | None = None
     product_bias: bool = False
+    matmul_dtype: torch.dtype = torch.float32
 
     def words(self, config: Config, width: int, padding: int) -> nn.Embedding:
         """The word embedding."""
         return (self.word_embedding or Embedding)(config.vocab_size, width, padding_idx=padding)
+
+    def autocast(self, device: Any) -> AbstractContextManager[Any]:
+        """Use `matmul_dtype` inside; an autocast around it has no effect."""
+        exact = self.matmul_dtype == torch.float32
+        inside: AbstractContextManager[Any] = torch.autocast(
+            device.type, dtype=None if exact else self.matmul_dtype, enabled=not exact
+        )
+        return inside
 
 
 # Torch's own modules, everything trained.

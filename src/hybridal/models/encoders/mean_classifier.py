@@ -10,14 +10,14 @@ from typing import Any
 from torch import Tensor, nn
 
 from hybridal.models.encoders.batches import Batch, PackedBatch, PaddedBatch
-from hybridal.models.encoders.classifier_output import ClassifierOutput
+from hybridal.models.encoders.classifier_module import ClassifierModule, ClassifierOutput
 from hybridal.models.encoders.layers import Build
 
 # The variance is many orders of magnitude larger; this only prevents a division by zero.
 EPSILON = 1e-12
 
 
-class MeanClassifier(nn.Module):  # type: ignore[misc]
+class MeanClassifier(ClassifierModule):
     """Encoder, mean over tokens, layer norm without weights, dropout, linear layer.
 
     Layer norm gives features of short and long texts the same length. It is also the last step of an encoder's own
@@ -25,17 +25,16 @@ class MeanClassifier(nn.Module):  # type: ignore[misc]
     """
 
     def __init__(self, body: Any, classes: int, build: Build) -> None:
-        super().__init__()
+        super().__init__(build)
         self.body, self.config = body, body.config
         self.dropout = build.dropout(_dropout_rate(body.config))
         self.classifier = nn.Linear(body.width, classes)
 
     @property
     def output_layer(self) -> nn.Linear:
-        """The last linear layer."""
         return self.classifier
 
-    def forward(self, batch: PaddedBatch | PackedBatch) -> ClassifierOutput:
+    def compute(self, batch: PaddedBatch | PackedBatch) -> ClassifierOutput:
         return self.classify(self.body(batch), batch)
 
     def classify(self, states: Tensor, batch: Batch) -> ClassifierOutput:

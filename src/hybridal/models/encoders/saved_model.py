@@ -55,9 +55,17 @@ def about_classifier(kind: str, classes: Sequence[str]) -> dict[str, Any]:
     """The part of a classifier's configuration that does not describe its encoder."""
     return {
         "architectures": [kind],
-        "id2label": dict(enumerate(classes)),
-        "label2id": {name: i for i, name in enumerate(classes)},
+        **class_fields(classes),
         "problem_type": "single_label_classification",
         "dtype": "float32",
         "transformers_version": version("transformers"),
     }
+
+
+def class_fields(classes: Sequence[str]) -> dict[str, Any]:
+    """The fields of a configuration that name the classes.
+
+    >>> class_fields(["bad", "good"])
+    {'id2label': {0: 'bad', 1: 'good'}, 'label2id': {'bad': 0, 'good': 1}}
+    """
+    return {"id2label": dict(enumerate(classes)), "label2id": {name: i for i, name in enumerate(classes)}}

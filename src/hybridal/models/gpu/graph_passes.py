@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hybridal.core.outputs import Floats, Ints, Outputs
-from hybridal.models.encoders.classifier_output import ClassifierOutput
+from hybridal.models.encoders.classifier_module import ClassifierOutput
 from hybridal.models.gpu.graph_inputs import Shape, one_row, row_length, text_length
 from hybridal.models.gpu.padded_rows import bucket, pack, unpack
 from hybridal.models.token_arrays import Progress, Tokens

@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor
 
 from hybridal.core.outputs import Ints, Outputs
 from hybridal.core.rules import Rules
 from hybridal.models.classifier import Classifier
 from hybridal.models.encoders.batches import PaddedBatch
-from hybridal.models.encoders.classifier_output import ClassifierOutput
+from hybridal.models.encoders.classifier_module import ClassifierOutput
 from hybridal.models.gpu import graph_gradients, graph_passes
 from hybridal.models.gpu.graph_steps import GraphSteps
 from hybridal.models.gpu.recorder import Recorder
@@ -61,9 +60,7 @@ class CudaGraphs:
 
         assert self.stack is not None
         row = Row.of(inputs, texts, longest, first_tokens=self.classifier.pooling == "first")
-        with self.classifier.device.autocast():
-            output = self.stack.run(row)
-        return output._replace(logits=output.logits.float())
+        return self.stack.run(row)
 
 
 def cuda_graphs(classifier: Classifier) -> CudaGraphs:
@@ -78,5 +75,4 @@ def stack_of(classifier: Classifier) -> Stack | None:
         return None
     from hybridal.models.gpu.stack import Stack
 
-    dtype = torch.float32 if classifier.device.precision == "fp32" else torch.bfloat16
-    return Stack(classifier.module, dtype)
+    return Stack(classifier.module)

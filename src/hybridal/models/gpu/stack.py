@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hybridal.models.encoders.classifier_output import ClassifierOutput
+from hybridal.models.encoders.classifier_module import ClassifierOutput
 from hybridal.models.gpu import layer_kernels as kernels
 from hybridal.models.gpu import matmul_kernels as products
 from hybridal.models.gpu.attention_kernels import Attention, fitting, room_of
@@ -33,12 +33,12 @@ class Stack:
     weights.
 
     Args:
-        module: A classifier over one of our own encoders.
-        dtype: Of matrix products; sums are in float32.
+        module: A classifier over one of our own encoders. Products are computed in its `build.matmul_dtype`, sums in
+            float32.
     """
 
-    def __init__(self, module: Any, dtype: torch.dtype) -> None:
-        self.module, self.encoder = module, module.body
+    def __init__(self, module: Any) -> None:
+        self.module, self.encoder, self.dtype = module, module.body, module.build.matmul_dtype
         config = module.config
         self.embeddings = RowEmbeddings(self.encoder.embeddings)
         self.parts = [parts_of(layer) for layer in self.encoder.layers]
@@ -49,14 +49,14 @@ class Stack:
             0.0 if distil else float(config.hidden_dropout_prob),
             float(config.dropout if distil else config.hidden_dropout_prob),
         )
-        self.dtype, self.width = dtype, int(self.parts[0].out.weight.shape[0])
+        self.width = int(self.parts[0].out.weight.shape[0])
         names = self._group()
         self.matrices, self.vectors, self.rest = (one_array(module, group) for group in names[:3])
         self._owners = [[module.get_parameter(name) for name in group] for group in names]
         self._names = names
-        exact = dtype == torch.float32
-        self.rounded = self.matrices if exact else torch.empty_like(self.matrices, dtype=dtype)
-        self.rounded_vectors = self.vectors if exact else torch.empty_like(self.vectors, dtype=dtype)
+        exact = self.dtype == torch.float32
+        self.rounded = self.matrices if exact else torch.empty_like(self.matrices, dtype=self.dtype)
+        self.rounded_vectors = self.vectors if exact else torch.empty_like(self.vectors, dtype=self.dtype)
         self.gradient = torch.zeros_like(self.rounded)
         self.vector_gradient, self.rest_gradient = torch.zeros_like(self.vectors), torch.zeros_like(self.rest)
         norms = [vector for part in self.parts for vector in part.norms]
@@ -91,12 +91,13 @@ class Stack:
             self.rounded_vectors.copy_(self.vectors)
 
     def run(self, row: Row) -> ClassifierOutput:
-        """What the classifier computes for the texts of a row."""
-        states = self.states(self.encoder.project(self.embeddings(row))[0], row, self.module.training)[None]
-        if self.encoder.build.first_token_only:
-            states = row.means(states)[:, None]
-        output: ClassifierOutput = self.module.classify(states, row)
-        return output
+        """What the classifier computes for the texts of a row, in the module's precision."""
+        with self.module.build.autocast(row.values.device):
+            states = self.states(self.encoder.project(self.embeddings(row))[0], row, self.module.training)[None]
+            if self.encoder.build.first_token_only:
+                states = row.means(states)[:, None]
+            output: ClassifierOutput = self.module.classify(states, row)
+        return output._replace(logits=output.logits.float())
 
     def states(self, embedded: Tensor, row: Row, training: bool) -> Tensor:
         """The last layer's state of each token, in float32."""
