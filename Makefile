@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SMALL_TEXT := .venv-small-text
 PARTNERS := .venv-label-studio .venv-llm
 
-.PHONY: demo app test test-real lint types unit docs bench release-check clean
+.PHONY: demo app test test-real kernels lint types unit docs bench release-check clean
 
 demo: $(INSTALLED)
 	$(BIN)/hybridal run
@@ -33,6 +33,15 @@ unit: $(INSTALLED)
 # The app with a real Label Studio and a real language model, three minutes on a quiet machine, after the first time.
 test-real: $(INSTALLED) $(PARTNERS:%=%/.installed)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m real tests/real
+
+# The kernels of models/gpu under Triton's interpreter, which needs no GPU: two to four minutes. `make test` skips them.
+kernels: $(VENV)/.triton
+	TRITON_INTERPRET=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n $${PYTEST_WORKERS:-2} --dist worksteal --timeout 600 tests/models/gpu
+
+# Wheels exist for Linux only. Without a version: torch's builds for CUDA bring the one that they need.
+$(VENV)/.triton: $(INSTALLED)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python triton || $(BIN)/pip install triton
+	touch $@
 
 # In environments of their own: what they need does not go together with what we need. The language model's wheel asks for
 # a server that would have to be compiled, and is served by another.
