@@ -431,7 +431,7 @@ def test_an_update_that_is_interrupted_leaves_the_model_as_it_was(monkeypatch: p
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(learner.transformer, "look", interrupted)  # after the training
+        patched.setattr(learner.transformer, "view", interrupted)  # after the training
         with pytest.raises(KeyboardInterrupt):
             learner.teach(TASK.answers(asked))
     assert (learner.predict_proba(TASK.train.texts) == before).all()

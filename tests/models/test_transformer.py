@@ -152,8 +152,8 @@ def test_test_split_is_measured(task: Task, tiny: Backbone, model: TransformerMo
 
 
 def test_weights_from_a_file_are_placed(model: TransformerModel) -> None:
-    assert model.place(None) is None
-    placed = model.place({"a": torch.ones(2)})
+    assert model.to_device(None) is None
+    placed = model.to_device({"a": torch.ones(2)})
     assert placed is not None
     assert placed["a"].device == CPU.torch
 
@@ -194,7 +194,7 @@ def test_class_names_are_additional_examples(task: Task, tiny: Backbone) -> None
     assert [cost.examples // cost.epochs for cost in costs] == [5, 3]
     # ... and where a head is fitted to an encoder that was trained.
     trained = model.classifier.weights()
-    read = model.read([*(task.train.texts[row] for row in POOL.order), *readable_names(task.classes)])
+    read = model.text_features([*(task.train.texts[row] for row in POOL.order), *readable_names(task.classes)])
     head = fit_probe(read, np.array([*labels, 0, 1]), 2, model.probe(POOL).penalty)
     model.load(model.start(POOL, trained))
     np.testing.assert_allclose(model.classifier.head().weight, head.weight, atol=1e-3)
@@ -212,7 +212,7 @@ def test_class_descriptions_are_additional_examples(task: Task, tiny: Backbone) 
     cost = model.fit(Plan(model.start(POOL), POOL.order), POOL, 1).cost
     assert cost.examples // cost.epochs == len(POOL.order) + 5
     # The centre of a class for the first draw: the mean of its name and descriptions.
-    found = model.describe_classes()
+    found = model.class_features()
     assert found is not None
     np.testing.assert_allclose(found[1], model.embed([texts[at] for at in (1, 3, 4)]).mean(axis=0), atol=1e-5)
 
@@ -240,7 +240,7 @@ def test_models_of_the_same_encoder_share_features(task: Task, tiny: Backbone, p
         {first: "x", second: "a match"}
     )
     model = TransformerModel(fewer, tiny, NAMED, 1, CPU)
-    model.take_over(other, {0: 3, 2: 5, 4: 7})
+    model.reuse_features(other, {0: 3, 2: 5, 4: 7})
     passes.clear()
     names_and_match = model.named[[0, 1, 3]]
     assert (model.features.of(np.array([0, 2, *names_and_match])) == kept).all()
@@ -254,7 +254,7 @@ def test_numeric_classes_with_descriptions_have_examples(task: Task, tiny: Backb
     model = TransformerModel(numbered, tiny, NAMED, 1, CPU)
     assert model.description_features is not None
     assert model.description_features[1].tolist() == [1]
-    assert model.describe_classes() is None  # the other class has no description
+    assert model.class_features() is None  # the other class has no description
     plain = TransformerModel(numbered, tiny, replace(NAMED, use_class_descriptions=False), 1, CPU)
     assert plain.description_features is None
 
@@ -277,11 +277,11 @@ def test_a_new_head_reads_no_text_again(task: Task, tiny: Backbone, passes: list
         for count in (20, 22)
     ]
     trained = model.fit(Plan(model.start(pools[0]), pools[0].order), pools[0], 1)
-    before = model.look(trained.validation, pools[0]).unlabelled().logits
+    before = model.view(trained.validation, pools[0]).unlabelled().logits
     head = model.start(pools[0], trained.weights)
     passes.clear()
     refitted = model.fit(Plan(head, pools[0].order[:0]), pools[0], 2)
-    now = model.look(refitted.validation, pools[0]).unlabelled()
+    now = model.view(refitted.validation, pools[0]).unlabelled()
     model.start(pools[1], refitted.weights)
     # Validation, and two new texts: by the encoder as it is, and by the frozen one, which says how noisy they are.
     assert passes == [40, 2, 2]
@@ -290,7 +290,7 @@ def test_a_new_head_reads_no_text_again(task: Task, tiny: Backbone, passes: list
     np.testing.assert_allclose(now.logits, expected, atol=1e-4)
     again = model.fit(Plan(refitted.weights, pools[1].order), pools[1], 3)
     passes.clear()
-    model.look(again.validation, pools[1]).unlabelled()
+    model.view(again.validation, pools[1]).unlabelled()
     assert passes == [len(model.sample)], "an encoder that was trained says something else"
 
 
@@ -344,18 +344,18 @@ def test_probe_predicts_as_its_weights_and_encodes_each_text_once(
     model.load(weights)
     plain = forward_passes.predict(model.classifier, model.train_source, ROWS, features=True)
     passes.clear()
-    asked = model.ask(ROWS, POOL, features=True)
+    asked = model.predict(ROWS, POOL, features=True)
     np.testing.assert_allclose(asked.logits, plain.logits, atol=1e-4)
     assert asked.embedding is not None
     assert plain.embedding is not None
     np.testing.assert_allclose(asked.embedding, plain.embedding, atol=1e-4)
     assert passes == [len(ROWS)]
-    assert np.array_equal(model.ask(ROWS[::-1], POOL).logits[::-1], asked.logits)
+    assert np.array_equal(model.predict(ROWS[::-1], POOL).logits[::-1], asked.logits)
     assert passes == [len(ROWS)]
 
 
 def test_trained_weights_are_queried_directly(task: Task, tiny: Backbone) -> None:
     model = TransformerModel(task, tiny, replace(RULES, head="probe", probe_until=10), 1, CPU)
     model.load(model.pretrained)
-    asked = model.ask(ROWS, POOL)
+    asked = model.predict(ROWS, POOL)
     assert np.array_equal(asked.logits, forward_passes.predict(model.classifier, model.train_source, ROWS).logits)

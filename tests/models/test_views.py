@@ -22,7 +22,7 @@ from .parts import CPU, same_weights
 
 def test_signals_see_the_model_as_it_is(task: Task, model: TransformerModel) -> None:
     fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
-    look = model.look(fit.validation, POOL)
+    look = model.view(fit.validation, POOL)
     assert same_weights(look.weights(), fit.weights)
     assert torch.equal(look.matrices()["classifier"], fit.weights["classifier.weight"])
     assert look.validation is fit.validation
@@ -40,7 +40,7 @@ def test_signals_see_the_model_as_it_is(task: Task, model: TransformerModel) -> 
 
 def test_missing_validation_is_reported_by_what_needs_it(task: Task, tiny: Backbone) -> None:
     model = model_of(unlabelled(task, "validation"), tiny)
-    look = model.look(None, POOL)
+    look = model.view(None, POOL)
     with pytest.raises(UserError, match="looks at validation texts, and the task has none with labels; use alpha"):
         _ = look.validation
     with pytest.raises(UserError, match="the task has none with labels"):

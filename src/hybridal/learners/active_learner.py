@@ -457,8 +457,8 @@ class ActiveLearner(Learner):
                     f"{folder.rounds.path} has {len(history)} rounds, but the checkpoint is of round "
                     f"{state.round}; restore the file, or teach a new learner the labels of labels.csv."
                 )
-        place = self.transformer.place
-        self.continue_from(replace(state, weights=place(state.weights), moments=place(state.moments)), history)
+        to_device = self.transformer.to_device
+        self.continue_from(replace(state, weights=to_device(state.weights), moments=to_device(state.moments)), history)
         pieces = [piece.columns for piece in read_csv(folder.path / "labels.csv", ["id", "label"])]
         written = {id: label for piece in pieces for id, label in zip(piece["id"], piece["label"], strict=True)}
         given = {id: label for id, label in written.items() if id in self._validation_rows}

@@ -179,13 +179,13 @@ class EstimatorModel:
         self._sample_weight = sample_weight
         self.validation_labels: Ints = task.validation.labels
 
-    def describe(self, rows: Ints) -> Floats:
+    def pretrained_features(self, rows: Ints) -> Floats:
         """Return rows of X, which must be numbers."""
         taken = _take(self.X, rows)
         check_numbers(taken)
         return _dense(taken)
 
-    def describe_classes(self) -> None:
+    def class_features(self) -> None:
         """Nothing: classes of an estimator have no descriptions."""
 
     def start(self, pool: Pool, weights: Weights | None = None) -> Weights:  # noqa: ARG002
@@ -196,7 +196,7 @@ class EstimatorModel:
         """Predict with this estimator from now on."""
         self._estimator = weights["estimator"]
 
-    def place(self, weights: Weights | None) -> Weights | None:
+    def to_device(self, weights: Weights | None) -> Weights | None:
         """Return the weights: estimators have no device."""
         return weights
 
@@ -246,7 +246,7 @@ class EstimatorModel:
             found[:, self._estimator.classes_] = self._estimator.predict_proba(X)
         return found
 
-    def look(self, validation: Outputs | None, pool: Pool) -> Any:  # noqa: ARG002
+    def view(self, validation: Outputs | None, pool: Pool) -> Any:  # noqa: ARG002
         """Return what signals may see."""
         return EstimatorLook(validation, self.validation_labels)
 

@@ -24,7 +24,7 @@ def spread(task: Task, model: Model, seed: int) -> Ints:
     """
     rng = stream(seed, "initial")
     rows = np.sort(rng.choice(len(task.train), min(SAMPLE_SIZE, len(task.train)), replace=False))
-    order = first_draw(model.describe(rows), min(MAX_SPREAD, len(rows)), rng, model.describe_classes())
+    order = first_draw(model.pretrained_features(rows), min(MAX_SPREAD, len(rows)), rng, model.class_features())
     rest = rng.permutation(np.setdiff1d(np.arange(len(task.train)), rows[order]))
     return np.concatenate([rows[order], rest])
 

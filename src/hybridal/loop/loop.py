@@ -278,7 +278,7 @@ class Experiment:
     def _signals(
         self, validation: Outputs | None, before: State
     ) -> tuple[dict[str, Snapshot], dict[str, float | None]]:
-        view = self.model.look(validation, before.pool)
+        view = self.model.view(validation, before.pool)
         now = {signal.name: snapshot_of(signal, view) for signal in self.signals}
         changes: dict[str, float | None] = dict.fromkeys(now)
         for signal in self.signals:

@@ -109,11 +109,11 @@ class Classifier:
         return tuple(name for name in self._drawn if name in named)
 
     @property
-    def renewable(self) -> bool:
+    def can_reseed(self) -> bool:
         """Whether classifiers of other seeds differ in the drawn head only."""
         return can_draw(self.module, self._drawn)
 
-    def renew(self, seed: int) -> None:
+    def reseed(self, seed: int) -> None:
         """Become the classifier of another seed; recorded graphs stay valid."""
         self._config = (*self._config[:2], seed, *self._config[3:])
         self.load(self.pretrained)
@@ -152,7 +152,7 @@ class Classifier:
             self.graphs.weights_changed()
 
     @contextmanager
-    def holding(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
+    def using_weights(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
         """Use these weights inside."""
         before = self.weights()
         self.load(weights)

@@ -58,12 +58,12 @@ class ClassifierCache:
             return build()
         idle, self._idle = self._idle, None
         if idle is not None and self._config == config:
-            idle.renew(seed)
+            idle.reseed(seed)
         elif idle is not None:
             idle = None
             gc.collect()  # classifier and graphs form a reference cycle, and there may be no room for two
         found = idle or build()
-        if found.renewable:
+        if found.can_reseed:
             self._config, self._borrowed = config, found
         return found
 

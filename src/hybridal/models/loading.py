@@ -21,7 +21,7 @@ from hybridal.models.encoders.foreign_encoder import ForeignClassifier, ForeignE
 from hybridal.models.encoders.layers import PLAIN, Build, not_separable
 from hybridal.models.encoders.mean_classifier import MeanClassifier
 from hybridal.models.encoders.own_encoders import encoder_of
-from hybridal.models.encoders.saved_model import Saved, class_fields
+from hybridal.models.encoders.saved_model import SavedModel, class_fields
 from hybridal.models.export.portable_export import load_model, read_portable, wrong_shape
 from hybridal.models.generators import seeded
 from hybridal.models.process_settings import quiet_transformers
@@ -100,7 +100,7 @@ def load_mean_classifier(backbone: Backbone, classes: Sequence[str], build: Buil
 
 def _load_encoder(folder: Path, build: Build) -> Loaded:
     """Our own encoder, read directly or through transformers; else the encoder of transformers."""
-    saved = Saved.read(folder)
+    saved = SavedModel.read(folder)
     if saved is not None and (own := encoder_of(saved, build)) is not None:
         return own, []
     from transformers import AutoModel
@@ -114,18 +114,18 @@ def _load_encoder(folder: Path, build: Build) -> Loaded:
     if found["mismatched_keys"]:
         raise wrong_shape(min(str(mismatch[0]) for mismatch in found["mismatched_keys"]))
     missing = [name for name in found["missing_keys"] if not name.startswith("pooler.")]
-    if (own := encoder_of(Saved.of(model), build)) is not None:
+    if (own := encoder_of(SavedModel.of(model), build)) is not None:
         return own, missing
     return ForeignEncoder(model), [f"model.{name}" for name in missing]
 
 
 def load_cls_token_classifier(backbone: Backbone, classes: Sequence[str], build: Build) -> Loaded:
     """The classifier of a folder over the first token: our own, or that of transformers."""
-    saved = Saved.read(backbone.folder)
+    saved = SavedModel.read(backbone.folder)
     if saved is not None and (own := cls_token_classifier(saved, len(classes), build)) is not None:
         return own
     model, missing = _load_foreign_classifier(backbone, classes)
-    if (own := cls_token_classifier(Saved.of(model), len(classes), build)) is not None:
+    if (own := cls_token_classifier(SavedModel.of(model), len(classes), build)) is not None:
         return own[0], missing
     module = ForeignClassifier(model, classes, build)
     _check_separable(module, build)

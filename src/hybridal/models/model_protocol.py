@@ -43,10 +43,10 @@ class Model(Protocol):
     def pretrained(self) -> Weights:
         """θ₀: the pretrained weights and a random head."""
 
-    def describe(self, rows: Ints) -> Floats:
+    def pretrained_features(self, rows: Ints) -> Floats:
         """Features of texts of the pool from the pretrained encoder, (N, width)."""
 
-    def describe_classes(self) -> Floats | None:
+    def class_features(self) -> Floats | None:
         """Features of the classes' descriptions, (classes, width); None if a class has none."""
 
     def start(self, pool: Pool, weights: Weights | None = None) -> Weights:
@@ -55,7 +55,7 @@ class Model(Protocol):
     def load(self, weights: Weights) -> None:
         """Use these weights from now on."""
 
-    def place(self, weights: Weights | None) -> Weights | None:
+    def to_device(self, weights: Weights | None) -> Weights | None:
         """Move weights that were read from a file to the model's device."""
 
     def fit(self, plan: Plan, pool: Pool, round: int) -> Fit: ...
@@ -63,7 +63,7 @@ class Model(Protocol):
     @property
     def validation_labels(self) -> Ints: ...
 
-    def look(self, validation: Outputs | None, pool: Pool) -> ModelView:
+    def view(self, validation: Outputs | None, pool: Pool) -> ModelView:
         """What signals may see."""
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> TimedCandidates:

@@ -111,21 +111,21 @@ class TransformerModel:
     def _excluded(self) -> frozenset[str]:
         return frozenset(text.strip() for texts in self._held_out_texts for text in texts)
 
-    def take_over(self, other: TransformerModel, rows: Mapping[int, int]) -> None:
+    def reuse_features(self, other: TransformerModel, rows: Mapping[int, int]) -> None:
         """Reuse the features of a model with the same encoder; `rows` maps rows of this model to rows of the other."""
         known = {text: len(other.train_ids) + at for at, text in enumerate(other.description_texts)}
         own = {len(self.train_ids) + at: known[text] for at, text in enumerate(self.description_texts) if text in known}
-        self.features.take_over(other.features, {**rows, **own})
+        self.features.copy_from(other.features, {**rows, **own})
 
     @cached_property
     def sample_features(self) -> Floats:
         """The pretrained features of the sample; always of all of it, so that they are the same each time."""
-        return self.features.of(self.sample) if self._keeps_frozen else self.describe(self.sample)
+        return self.features.of(self.sample) if self._keeps_frozen else self.pretrained_features(self.sample)
 
     def sample_logits(self, pool: Pool) -> Floats:
         """The logits of the sample, also always of all of it. If only the head changed, no text is encoded again."""
         if self.classifier.graphs is not None or self.as_probe(pool) is not None:
-            return self.ask(self.sample, pool).logits
+            return self.predict(self.sample, pool).logits
         return self.classifier.head().logits(self._kept(self._now).of_fixed(self.sample)).astype(np.float32)
 
     def _kept(self, weights: Weights) -> Features:
@@ -136,20 +136,20 @@ class TransformerModel:
             self._latest = Features(self.classifier, self.train_source, weights)
         return self._latest
 
-    def describe(self, rows: Ints) -> Floats:
-        with self.classifier.holding(self.pretrained):
+    def pretrained_features(self, rows: Ints) -> Floats:
+        with self.classifier.using_weights(self.pretrained):
             return self._features(self.train_source, rows)
 
-    def describe_classes(self) -> Floats | None:
+    def class_features(self) -> Floats | None:
         texts, of = self._descriptions
         return class_centroids(self.embed(texts), of, len(self.classes)) if texts else None
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Features of any texts from the pretrained encoder."""
-        with self.classifier.holding(self.pretrained):
-            return self.read(texts)
+        with self.classifier.using_weights(self.pretrained):
+            return self.text_features(texts)
 
-    def read(self, texts: Sequence[str]) -> Floats:
+    def text_features(self, texts: Sequence[str]) -> Floats:
         """Features of any texts from the encoder as it is now."""
         tokens = Tokens.of(self.encoder.encode(texts), self.encoder.pad)
         return self._features(self.classifier.source(tokens), np.arange(len(texts)))
@@ -194,7 +194,7 @@ class TransformerModel:
         """The pretrained features of the class descriptions and their classes; None if they are not used."""
         return (self.features.of(self.named), self._description_classes) if len(self.named) else None
 
-    def ask(self, rows: Ints, pool: Pool, features: bool = False, progress: Progress = no_progress) -> Outputs:
+    def predict(self, rows: Ints, pool: Pool, features: bool = False, progress: Progress = no_progress) -> Outputs:
         """The outputs for texts of the pool, after training on the labels of `pool`.
 
         If the model is a probe, cached features of its frozen encoder are reused.
@@ -233,7 +233,7 @@ class TransformerModel:
         self.classifier.load(weights)
         self._now = weights
 
-    def place(self, weights: Weights | None) -> Weights | None:
+    def to_device(self, weights: Weights | None) -> Weights | None:
         if weights is None:
             return None
         return {name: tensor.to(self.classifier.device.torch) for name, tensor in weights.items()}
@@ -244,12 +244,14 @@ class TransformerModel:
             self.validation = Examples(self.train_source, held, pool.labels[held])
         examples = Examples(self.train_source, *self._known(plan.rows, pool))
         validate = self._validate if len(self.validation.rows) else None
-        labels, told = self.validation.labels, self.observer.epoch_done
-        done = round_training.fit(self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told)
+        labels, epoch_done = self.validation.labels, self.observer.epoch_done
+        done = round_training.fit(
+            self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, epoch_done
+        )
         self._now = done.weights
         return done
 
-    def look(self, validation: Outputs | None, pool: Pool) -> ModelView:
+    def view(self, validation: Outputs | None, pool: Pool) -> ModelView:
         return ModelView(self, validation, pool)
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> ScoredCandidates:

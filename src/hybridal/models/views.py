@@ -127,8 +127,8 @@ class ScoredCandidates:
 
     def _pass(self, rows: Ints, features: bool) -> Outputs:
         model = self._model
-        told = partial(model.observer.texts_done, "scoring")
-        return self._timed(lambda: model.ask(rows, self._pool, features, told))
+        progress = partial(model.observer.texts_done, "scoring")
+        return self._timed(lambda: model.predict(rows, self._pool, features, progress))
 
     def _timed(self, work: Callable[[], Result]) -> Result:
         with self._watch("score"):

@@ -110,7 +110,7 @@ def resume_run(
         if may_be_used_up(settings.rules, task):
             experiment = replace(experiment, tests_every_round=True)  # any round may be the last
         if state is not None:
-            state = replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
+            state = replace(state, weights=model.to_device(state.weights), moments=model.to_device(state.moments))
             model.load(state.weights or model.pretrained)
         before, known = state, history[: state.round] if state else []
         with BackgroundWriter() as writer:

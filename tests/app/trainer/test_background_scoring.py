@@ -207,7 +207,7 @@ def test_a_new_head_reads_no_text_again(tmp_path: Path, monkeypatch: pytest.Monk
 
     project = made(tmp_path / "heads.hybridal", schedule="refit")
     asked: list[int] = []
-    read = TransformerModel.read
+    read = TransformerModel.text_features
 
     def reading(self: TransformerModel, texts: list[str]) -> Any:
         asked.append(len(texts))
@@ -220,7 +220,7 @@ def test_a_new_head_reads_no_text_again(tmp_path: Path, monkeypatch: pytest.Monk
     cycle = learnt(project, 2)
     looked_at = said_by(2)  # in learning and choosing, before the background begins
     score_all(cycle)
-    monkeypatch.setattr(TransformerModel, "read", reading)
+    monkeypatch.setattr(TransformerModel, "text_features", reading)
     label_some(project, 6)
     assert cycle.turn()
     looked_at -= said_by(3)

@@ -71,7 +71,7 @@ def test_the_first_texts_are_those_that_show_what_there_is(project: Project) -> 
     model = cycle.first.chapter.model
     rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.experiment.task.train.ids)}
     features = model.features.of(np.array([rows[id] for id in ids]))
-    drawn = first_draw(features, len(ids), stream(model.seed, "initial"), model.describe_classes())
+    drawn = first_draw(features, len(ids), stream(model.seed, "initial"), model.class_features())
     assert queue(project) == [pool[ids[at]] for at in drawn]
     with project.reads() as session:
         assert published_round(session) == 0
@@ -87,7 +87,7 @@ def test_class_descriptions_attract_similar_texts(tmp_path: Path) -> None:
     cycle = prepared(project)
     assert cycle.first is not None
     before, model = queue(project), cycle.first.chapter.model
-    assert model.describe_classes() is None
+    assert model.class_features() is None
     with project.sessions.begin() as session:
         one, other = classes.active(session)
         classes.describe(session, one.number, "win the match", "a goal\nthe score")
@@ -239,14 +239,14 @@ def test_first_model_uses_the_newest_class_descriptions(project: Project) -> Non
     _, found = cycle.first.learn(now, 24)
     model, rules = cycle.first.chapter.model, cycle.first.chapter.learner.experiment.rules
     rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.experiment.task.train.ids)}
-    features = model.describe(np.array([rows[id] for id in now.pool]))
+    features = model.pretrained_features(np.array([rows[id] for id in now.pool]))
     order = list(now.classes)
     labels = np.array([order.index(number) for number in now.pool.values()])
     described = model.embed([*readable_names([*now.classes.values()]), "soup and bread", "a meal"])
     food = order.index(next(number for number, name in now.classes.items() if name == "food"))
     probe = Prober(model.seed).best(features, labels, 2, (described, np.array([0, 1, food, food])))
     some = [id for id in found.ids if id in rows]
-    expected = probe.logits(model.describe(np.array([rows[id] for id in some]))).argmax(axis=1)
+    expected = probe.logits(model.pretrained_features(np.array([rows[id] for id in some]))).argmax(axis=1)
     by_id = dict(zip(found.ids, found.probabilities.argmax(axis=1), strict=True))
     assert rules.use_class_descriptions
     assert [by_id[id] for id in some] == expected.tolist()

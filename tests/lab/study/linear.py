@@ -36,10 +36,10 @@ class Linear:
         self.pretrained: Weights = {"w": torch.zeros(4, 2, dtype=torch.float64)}
         self.weights: Weights = self.pretrained
 
-    def describe(self, rows: Ints) -> Floats:
+    def pretrained_features(self, rows: Ints) -> Floats:
         return np.zeros((len(rows), 1))
 
-    def describe_classes(self) -> None:
+    def class_features(self) -> None:
         return None
 
     def start(self, pool: Pool, weights: Weights | None = None) -> Weights:
@@ -48,7 +48,7 @@ class Linear:
     def load(self, weights: Weights) -> None:
         self.weights = weights
 
-    def place(self, weights: Weights | None) -> Weights | None:
+    def to_device(self, weights: Weights | None) -> Weights | None:
         return weights
 
     def fit(self, plan: Plan, pool: Pool, round: int) -> Fit:
@@ -62,7 +62,7 @@ class Linear:
         moments = {"m": torch.from_numpy(noise)} if plan.keeps_moments else None
         return Fit(self.weights, cost, 3, Outputs(self._logits(self.held_out)), moments, {"train": 0.5})
 
-    def look(self, validation: Outputs | None, pool: Pool) -> Any:
+    def view(self, validation: Outputs | None, pool: Pool) -> Any:
         return _View(self, validation)
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> Any:

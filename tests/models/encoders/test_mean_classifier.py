@@ -61,7 +61,7 @@ def test_other_weights_apply_only_inside_the_block(tiny: Backbone, task: Task) -
     classifier = classifier_of(tiny, task, pooling="mean")
     moved = {name: value + 1 for name, value in classifier.pretrained.items()}
     classifier.load(moved)
-    with classifier.holding(classifier.pretrained):
+    with classifier.using_weights(classifier.pretrained):
         assert same_weights(classifier.weights(), classifier.pretrained)
     assert same_weights(classifier.weights(), moved)
 

@@ -23,7 +23,7 @@ from hybridal.models.encoders.layers import PLAIN
 from hybridal.models.encoders.mpnet import MPNet
 from hybridal.models.encoders.own_encoders import ARCHITECTURES as OWN
 from hybridal.models.encoders.own_encoders import encoder_of, has_own_encoder
-from hybridal.models.encoders.saved_model import CONFIG, WEIGHTS, Saved
+from hybridal.models.encoders.saved_model import CONFIG, WEIGHTS, SavedModel
 from hybridal.models.training.fit import fit
 from hybridal.models.training.forward_passes import gradient_norm, predict
 from hybridal.tasks import Task
@@ -50,7 +50,7 @@ def backbone(request: pytest.FixtureRequest, made: Callable[[str], Backbone]) ->
 
 
 def read(backbone: Backbone) -> Any:
-    saved = Saved.read(backbone.folder)
+    saved = SavedModel.read(backbone.folder)
     return None if saved is None else encoder_of(saved, PLAIN)
 
 
@@ -98,7 +98,7 @@ def test_training_with_dropout_equals_transformers_to_the_last_bit(
 
 @pytest.mark.skipif(not HAS_MINILM, reason="all-MiniLM-L6-v2 was not fetched before")
 def test_the_default_backbone_equals_transformers() -> None:
-    saved = Saved.read(MINILM)
+    saved = SavedModel.read(MINILM)
     assert saved is not None
     ours, theirs = encoder_of(saved, PLAIN), AutoModel.from_pretrained(MINILM).eval()
     assert ours is not None
@@ -190,4 +190,4 @@ def test_incomplete_files_are_left_to_transformers(backbone: Backbone, what: str
         file.write_bytes(file.read_bytes()[:-10])
     else:
         (backbone.folder / "adapter_config.json").write_text("{}")
-    assert Saved.read(backbone.folder) is None
+    assert SavedModel.read(backbone.folder) is None

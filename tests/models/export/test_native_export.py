@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, BertConfig, BertModel, pipeline
 
-from hybridal.models.encoders.saved_model import Saved
+from hybridal.models.encoders.saved_model import SavedModel
 from hybridal.models.export.native_export import (
     is_native_export,
     is_native_exportable,
@@ -36,7 +36,7 @@ def names(count: int) -> list[str]:
     return [f"class {number}" for number in range(count)]
 
 
-def saved_and_loaded(model: Saved, folder: Path, **options: Any) -> Any:
+def saved_and_loaded(model: SavedModel, folder: Path, **options: Any) -> Any:
     model.write(folder)
     loaded, report = AutoModelForSequenceClassification.from_pretrained(folder, output_loading_info=True, **options)
     assert not any(report.values()), report
@@ -99,8 +99,8 @@ def test_attention_with_additional_inputs_is_refused() -> None:
 def test_other_classifiers_are_told_apart() -> None:
     config = BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
     other = AutoModelForSequenceClassification.from_config(config)
-    assert not is_native_export(Saved(config.to_diff_dict(), other.state_dict()))
-    assert not is_native_export(Saved({"model_type": "albert"}, other.state_dict()))
+    assert not is_native_export(SavedModel(config.to_diff_dict(), other.state_dict()))
+    assert not is_native_export(SavedModel({"model_type": "albert"}, other.state_dict()))
 
 
 @pytest.mark.skipif(not HAS_MINILM, reason="all-MiniLM-L6-v2 was not fetched before")

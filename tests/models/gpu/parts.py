@@ -48,10 +48,10 @@ ON = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 def row_of(texts: list[list[int]], seed: int = 0, tail: int = 3) -> Any:
     """These token ids as a row, with a tail of padding."""
-    from hybridal.models.gpu.token_row import Row
+    from hybridal.models.gpu.token_row import TokenRow
 
     ids = [number for text in texts for number in text] + [0] * tail
     order = np.argsort(ids, kind="stable")
     numbers = [*range(len(texts)), *map(len, texts), seed, *ids, *order]
     inputs = torch.tensor(numbers, dtype=torch.int32, device=ON)
-    return Row.of(inputs, len(texts), max(map(len, texts)), first_tokens=False)
+    return TokenRow.of(inputs, len(texts), max(map(len, texts)), first_tokens=False)

@@ -63,7 +63,7 @@ def by_kernels(runs: list[int]) -> list[Tensor]:
 
     weights: Any = Weights()
     optimizer = StackOptimizer(weights, 0.1, most=8)
-    optimizer.written()
+    optimizer.weights_changed()
     number = 0
     for steps in runs:
         optimizer.plan(RATES[number : number + steps])

@@ -102,10 +102,10 @@ def test_the_gradient_has_the_masks_of_the_pass_before(lengths: list[int]) -> No
 )
 def test_blocks_fit_into_what_a_gpu_has(room: int, plain: list[int], biased: list[int]) -> None:
     """In bf16 with 32 columns a head, in bf16 with 64, and in fp32 with 64; compiled for these GPUs, they do."""
-    from hybridal.models.gpu.attention_kernels import fitting, room_of
+    from hybridal.models.gpu.attention_kernels import max_block_size, shared_memory_bytes
 
     kinds = ((32, 2), (64, 2), (64, 4))
-    assert [fitting(side, size, False, room * 1024) for side, size in kinds] == plain
-    assert [fitting(side, size, True, room * 1024) for side, size in kinds] == biased
-    assert fitting(64, 4, True, None) == 64
-    assert (room_of(ON) is None) == (ON.type == "cpu")
+    assert [max_block_size(side, size, False, room * 1024) for side, size in kinds] == plain
+    assert [max_block_size(side, size, True, room * 1024) for side, size in kinds] == biased
+    assert max_block_size(64, 4, True, None) == 64
+    assert (shared_memory_bytes(ON) is None) == (ON.type == "cpu")

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from hybridal.backbones import Backbone
-from hybridal.models.gpu.graph_passes import ROW_TEXTS, ROW_TOKENS, STEP, TEXTS, TOKENS, InRows, batches
+from hybridal.models.gpu.graph_passes import (
+    LENGTH_STEP,
+    MAX_BATCH_TEXTS,
+    MAX_BATCH_TOKENS,
+    MAX_ROW_TEXTS,
+    MAX_ROW_TOKENS,
+    RowPass,
+    batches,
+)
 from hybridal.models.token_arrays import Tokens
 from hybridal.models.training.forward_passes import predict
 from hybridal.tasks import Task
@@ -64,11 +72,11 @@ def test_rows_hold_all_texts_in_their_order_and_have_one_shape(longest: int) -> 
     rng = np.random.default_rng(longest)
     texts = [rng.integers(1, 99, rng.integers(1, longest + 1)).tolist() for _ in range(300)]
     chosen = rng.permutation(300)[:290]
-    found = list(InRows(None).packed(Tokens.of(texts, pad=0), chosen, False))  # type: ignore[arg-type]
+    found = list(RowPass(None).packed(Tokens.of(texts, pad=0), chosen, False))  # type: ignore[arg-type]
     assert np.concatenate([batch for batch, _, _ in found]).tolist() == list(range(290))
     [(size, tokens, most)] = {shape for _, shape, _ in found}
-    assert size == ROW_TEXTS
-    assert tokens <= ROW_TOKENS
+    assert size == MAX_ROW_TEXTS
+    assert tokens <= MAX_ROW_TOKENS
     for batch, _, row in found:
         _, lengths, _, ids, _ = np.split(row, np.cumsum([size, size, 1, tokens]))
         expected = [texts[number] for number in chosen[batch]]
@@ -81,21 +89,21 @@ def test_rows_hold_all_texts_in_their_order_and_have_one_shape(longest: int) -> 
 @pytest.mark.parametrize("longest", [3, 40, 700])
 def test_batch_invariant_pass_pads_each_text_to_its_own_bucket(longest: int) -> None:
     sizes = np.random.default_rng(0).integers(1, longest + 1, 600)
-    found = list(batches(sizes, 700, TOKENS, batch_invariant=True))
+    found = list(batches(sizes, 700, MAX_BATCH_TOKENS, batch_invariant=True))
     assert sorted(row for batch, _ in found for row in batch.tolist()) == list(range(600))
     for batch, length in found:
-        assert (np.minimum(-(-sizes[batch] // STEP) * STEP, 700) == length).all()
+        assert (np.minimum(-(-sizes[batch] // LENGTH_STEP) * LENGTH_STEP, 700) == length).all()
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 512, 513, 3000])
 @pytest.mark.parametrize("longest", [3, 40, 700])
 def test_every_text_is_in_one_batch_of_like_lengths(count: int, longest: int) -> None:
     sizes = np.random.default_rng(count).integers(1, longest + 1, count)
-    found = list(batches(sizes, 700, TOKENS))
+    found = list(batches(sizes, 700, MAX_BATCH_TOKENS))
     assert sorted(row for batch, _ in found for row in batch.tolist()) == list(range(count))
     for batch, length in found:
-        assert sizes[batch].max() <= length < sizes[batch].max() + STEP
-        assert len(batch) <= TEXTS
-        assert len(batch) * length <= TOKENS
+        assert sizes[batch].max() <= length < sizes[batch].max() + LENGTH_STEP
+        assert len(batch) <= MAX_BATCH_TEXTS
+        assert len(batch) * length <= MAX_BATCH_TOKENS
     lengths = [length for _, length in found]
     assert lengths == sorted(lengths, reverse=True)

@@ -169,7 +169,7 @@ def test_the_steps_of_a_renewed_classifier_are_those_of_a_new_one(on: str, tiny:
         classifier.graphs = classifier.graphs or repeated(classifier)
     steps = steps_of(used)
     train(used, steps, texts, dropout=False)
-    used.renew(9)
+    used.reseed(9)
     assert same_weights(train(used, steps, texts, dropout=False), train(new, steps_of(new), texts, dropout=False))
 
 

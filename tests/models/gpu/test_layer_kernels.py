@@ -42,13 +42,13 @@ def test_add_norm_is_a_layer_norm_of_a_sum_forward_and_backward(rows: int, has_o
     above, other = drawn(rows, WIDTH), drawn(rows, WIDTH) if has_other else None
     (expected * (above + (0 if other is None else other))).sum().backward()
     parts = torch.full((kernels.PARTS, 2 * WIDTH), torch.nan, device=ON)  # all are written
-    down, aside = kernels.add_norm_back(
+    down, of_branch = kernels.add_norm_backward(
         above, other, one, other_one, weight, moments, no_dropout(), parts, (0, WIDTH)
     )  # fmt: skip
     total = torch.full((3 * WIDTH,), 7.0, device=ON)
     kernels.add_parts(parts, total)
     torch.testing.assert_close(down, residual.grad)
-    torch.testing.assert_close(aside, branch.grad)
+    torch.testing.assert_close(of_branch, branch.grad)
     assert total[2 * WIDTH :].eq(7.0).all()
     for piece, wanted in zip(total.split(WIDTH)[:2], (gain.grad, bias.grad), strict=True):
         torch.testing.assert_close(piece, wanted, rtol=1e-4, atol=1e-4)

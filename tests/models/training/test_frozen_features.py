@@ -31,7 +31,7 @@ def test_features_do_not_depend_on_earlier_requests(tiny: Backbone, task: Task) 
 def test_features_of_given_weights(tiny: Backbone, task: Task) -> None:
     classifier, texts = classifier_of(tiny, task, pooling="mean"), examples_of(tiny, task.train)
     moved = {name: value + 0.01 for name, value in classifier.pretrained.items()}
-    with classifier.holding(moved):
+    with classifier.using_weights(moved):
         expected = predict(classifier, texts.source, texts.rows[:9], features=True).embedding
     assert expected is not None
     features = Features(classifier, texts.source, moved)

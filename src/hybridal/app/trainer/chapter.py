@@ -161,7 +161,7 @@ class Chapter:
         before, now = last.learner.experiment.task.train, self.learner.experiment.task.train
         known = {id: (row, text) for row, (id, text) in enumerate(zip(before.ids, before.texts, strict=True))}
         pairs = ((row, known.get(id), text) for row, (id, text) in enumerate(zip(now.ids, now.texts, strict=True)))
-        self.model.take_over(last.model, {row: its[0] for row, its, text in pairs if its and its[1] == text})
+        self.model.reuse_features(last.model, {row: its[0] for row, its, text in pairs if its and its[1] == text})
 
     def sync_labels(self, snapshot: Snapshot) -> None:
         """Give the learner the labels of the snapshot, including corrected and withdrawn ones."""

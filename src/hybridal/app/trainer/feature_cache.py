@@ -31,7 +31,7 @@ class FeatureCache:
         asked = {(text.row, text.digest): text.body for text in texts}
         known = {key: self._found[key] for key in asked if key in self._found}
         new = [key for key in asked if key not in known]
-        read = dict(zip(new, chapter.model.read([asked[key] for key in new]), strict=True)) if new else {}
+        read = dict(zip(new, chapter.model.text_features([asked[key] for key in new]), strict=True)) if new else {}
         self._keep(read)
         both = known | read
         return np.stack([both[key] for key in asked])

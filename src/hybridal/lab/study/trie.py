@@ -174,7 +174,7 @@ class Trie:
 
     def _on_device(self, state: State) -> State:
         model = self.cell.model
-        return replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
+        return replace(state, weights=model.to_device(state.weights), moments=model.to_device(state.moments))
 
     @staticmethod
     def _load(folder: Path) -> tuple[State, Round | None] | None:

@@ -13,7 +13,7 @@ from hybridal.models.encoders.batches import Batch, PackedBatch, PaddedBatch
 from hybridal.models.encoders.classifier_module import ClassifierModule, ClassifierOutput
 from hybridal.models.encoders.layers import Build, Encoder, Linear
 from hybridal.models.encoders.own_encoders import UNUSED_WEIGHTS, encoder_of
-from hybridal.models.encoders.saved_model import Saved, about_classifier
+from hybridal.models.encoders.saved_model import SavedModel, classifier_fields
 
 
 class ClsTokenClassifier(ClassifierModule):
@@ -49,9 +49,9 @@ class ClsTokenClassifier(ClassifierModule):
 
     def save(self, folder: Path, classes: Sequence[str], temperature: float) -> None:
         """Write what `from_pretrained` reads; the module is not changed."""
-        about = about_classifier(KINDS[self.config.model_type], classes)
+        about = classifier_fields(KINDS[self.config.model_type], classes)
         weights = {name: value.cpu().clone() for name, value in self.scaled_state(temperature).items()}
-        Saved({**self.config.to_diff_dict(), **about}, weights).write(folder)
+        SavedModel({**self.config.to_diff_dict(), **about}, weights).write(folder)
 
 
 class BertClassifier(ClsTokenClassifier):
@@ -157,7 +157,7 @@ KINDS = {
 }
 
 
-def cls_token_classifier(saved: Saved, classes: int, build: Build) -> tuple[ClsTokenClassifier, list[str]] | None:
+def cls_token_classifier(saved: SavedModel, classes: int, build: Build) -> tuple[ClsTokenClassifier, list[str]] | None:
     """The own classifier of a saved encoder or classifier.
 
     Returns:
@@ -168,7 +168,7 @@ def cls_token_classifier(saved: Saved, classes: int, build: Build) -> tuple[ClsT
     if kind is None:
         return None
     bare = {name.removeprefix(f"{kind.prefix}."): weight for name, weight in saved.weights.items()}
-    body = encoder_of(Saved(saved.config, {n: w for n, w in bare.items() if not _is_of_head(n)}), build)
+    body = encoder_of(SavedModel(saved.config, {n: w for n, w in bare.items() if not _is_of_head(n)}), build)
     if body is None:
         return None
     module = kind(body, classes, build)

@@ -20,7 +20,7 @@ from hybridal.models.encoders.distilbert import DistilBert
 from hybridal.models.encoders.layers import Build, Config, Encoder
 from hybridal.models.encoders.mpnet import DEFAULTS as MPNET_DEFAULTS
 from hybridal.models.encoders.mpnet import MPNet
-from hybridal.models.encoders.saved_model import Saved
+from hybridal.models.encoders.saved_model import SavedModel
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ IGNORED_CONFIG_KEYS = ("dtype", "torch_dtype", "num_labels", "problem_type", "_n
 UNUSED_WEIGHTS = ("pooler.dense.weight", "pooler.dense.bias", "embeddings.position_ids")
 
 
-def encoder_of(saved: Saved, build: Build) -> Encoder | None:
+def encoder_of(saved: SavedModel, build: Build) -> Encoder | None:
     """The encoder of a saved model, in float32.
 
     Args:

@@ -32,17 +32,17 @@ def attend(
     >>> attend(one[:, :2], one, torch.arange(6.0).view(1, 3, 2), lengths=[1, 2])[:, 0].tolist()
     [[0.0, 1.0], [3.0, 4.0]]
     """
-    asked = lengths if query.shape[1] == key.shape[1] else [1] * len(lengths)
+    query_counts = lengths if query.shape[1] == key.shape[1] else [1] * len(lengths)
     if dropout:
-        return _dropped_out(query, key, value, lengths, asked, dropout, biases)
-    return _by_runs(query, key, value, lengths, asked, biases)
+        return _with_dropout(query, key, value, lengths, query_counts, dropout, biases)
+    return _by_equal_lengths(query, key, value, lengths, query_counts, biases)
 
 
-def _by_runs(
-    query: Tensor, key: Tensor, value: Tensor, lengths: list[int], asked: list[int], biases: Biases | None
+def _by_equal_lengths(
+    query: Tensor, key: Tensor, value: Tensor, lengths: list[int], query_counts: list[int], biases: Biases | None
 ) -> Tensor:
     """Consecutive texts of one length are computed at once."""
-    runs = [(len(list(some)), *sizes) for sizes, some in groupby(zip(lengths, asked, strict=True))]
+    runs = [(len(list(some)), *sizes) for sizes, some in groupby(zip(lengths, query_counts, strict=True))]
     # `split`, not slices: the gradient of each slice would be a row of zeros as long as all texts.
     tokens, queries = [count * length for count, length, _ in runs], [count * wanted for count, _, wanted in runs]
     pieces = zip(query.split(queries, dim=1), key.split(tokens, dim=1), value.split(tokens, dim=1), strict=True)
@@ -55,20 +55,20 @@ def _by_runs(
     return torch.cat(parts)
 
 
-def _dropped_out(
+def _with_dropout(
     query: Tensor,
     key: Tensor,
     value: Tensor,
     lengths: list[int],
-    asked: list[int],
+    query_counts: list[int],
     dropout: float,
     biases: Biases | None,
 ) -> Tensor:
     """With dropout, for which torch's own kernel is slow; text by text, since slices of one text need no copies."""
-    shapes = [(len(query), wanted, length) for wanted, length in zip(asked, lengths, strict=True)]
+    shapes = [(len(query), wanted, length) for wanted, length in zip(query_counts, lengths, strict=True)]
     sizes = [prod(shape) for shape in shapes]
     masks = draw_mask((sum(sizes),), dropout).split(sizes)
-    pieces = zip(query.split(asked, dim=1), key.split(lengths, dim=1), value.split(lengths, dim=1), strict=True)
+    pieces = zip(query.split(query_counts, dim=1), key.split(lengths, dim=1), value.split(lengths, dim=1), strict=True)
     parts = []
     for (q, k, v), shape, mask in zip(pieces, shapes, masks, strict=True):
         products = torch.bmm(q, k.transpose(1, 2))

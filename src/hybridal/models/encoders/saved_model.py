@@ -19,12 +19,12 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedModel:
     config: dict[str, Any]
     weights: Weights
 
     @classmethod
-    def read(cls, folder: Path) -> Saved | None:
+    def read(cls, folder: Path) -> SavedModel | None:
         """Read a folder; None if its weights are not in one complete safetensors file. Tensors are mapped from it."""
         from safetensors import SafetensorError
         from safetensors.torch import load_file
@@ -39,7 +39,7 @@ class Saved:
         return cls(json.loads((folder / CONFIG).read_text(encoding="utf-8")), weights)
 
     @classmethod
-    def of(cls, model: Any) -> Saved:
+    def of(cls, model: Any) -> SavedModel:
         """A model of transformers that is loaded."""
         return cls(model.config.to_diff_dict(), model.state_dict())
 
@@ -51,7 +51,7 @@ class Saved:
         save_file(self.weights, folder / WEIGHTS, {"format": "pt"})
 
 
-def about_classifier(kind: str, classes: Sequence[str]) -> dict[str, Any]:
+def classifier_fields(kind: str, classes: Sequence[str]) -> dict[str, Any]:
     """The part of a classifier's configuration that does not describe its encoder."""
     return {
         "architectures": [kind],

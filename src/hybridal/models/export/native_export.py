@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from hybridal.models.encoders.cls_token_classifier import CLASSIFIERS, KINDS
-from hybridal.models.encoders.saved_model import Saved, Weights, about_classifier
+from hybridal.models.encoders.saved_model import SavedModel, Weights, classifier_fields
 from hybridal.models.export.identity_head import RECTIFIER, TANH, Head, IdentityHead
 
 # A layer adds the token itself to the mean from its attention, which is not wanted. The token is scaled down by this
@@ -91,7 +91,9 @@ def is_native_exportable(body: Any) -> bool:
     return body.config.model_type in NAMES and not getattr(body.config, "is_decoder", False)
 
 
-def native_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: float, classes: Sequence[str]) -> Saved:
+def native_classifier(
+    body: Any, weight: Tensor, bias: Tensor, temperature: float, classes: Sequence[str]
+) -> SavedModel:
     """Transformers' own classifier of this architecture, with logits (W f + b) / T; the body is not changed.
 
     f is the normalised mean of the body's states.
@@ -114,10 +116,10 @@ def native_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: floa
     weights = {f"{prefix}.{name}": value for name, value in weights.items()}
     head = names.head.fill(*(value.detach().cpu().double() / temperature for value in (weight, bias)))
     weights |= _linear(names.before, head.before, head.before_bias) | _linear(names.after, head.after, head.after_bias)
-    return Saved(_config(body.config, classes), weights)
+    return SavedModel(_config(body.config, classes), weights)
 
 
-def is_native_export(model: Saved) -> bool:
+def is_native_export(model: SavedModel) -> bool:
     """Whether a classifier was made by `native_classifier`: its last layer is the averaging one."""
     names = NAMES.get(model.config["model_type"])
     if names is None:
@@ -128,7 +130,7 @@ def is_native_export(model: Saved) -> bool:
     return mixed is not None and torch.equal(mixed, SCALE * torch.eye(len(mixed)).to(mixed))
 
 
-def split_native_export(model: Saved) -> tuple[Saved, Tensor, Tensor]:
+def split_native_export(model: SavedModel) -> tuple[SavedModel, Tensor, Tensor]:
     """The encoder, W / T and b / T that a native export was made of."""
     names, weights, count = NAMES[model.config["model_type"]], model.weights, _count(model.config)
     parts = (f"{name}.{part}" for name in (names.before, names.after) for part in ("weight", "bias"))
@@ -143,7 +145,7 @@ def split_native_export(model: Saved) -> tuple[Saved, Tensor, Tensor]:
     for part in ("weight", "bias"):
         name = f"{names.layers}.{layers - 1}.{names.second_norm}.{part}"
         body[name] = body[name] * SCALE
-    return Saved({**model.config, count: layers}, body), weight.clone(), bias.clone()
+    return SavedModel({**model.config, count: layers}, body), weight.clone(), bias.clone()
 
 
 def copies(body: Any) -> Weights:
@@ -154,7 +156,7 @@ def copies(body: Any) -> Weights:
 
 def _config(body: Any, classes: Sequence[str]) -> dict[str, Any]:
     """The encoder's configuration with one more layer and these classes."""
-    config, about = body.to_diff_dict(), about_classifier(KINDS[body.model_type], classes)
+    config, about = body.to_diff_dict(), classifier_fields(KINDS[body.model_type], classes)
     return {**config, _count(config): body.num_hidden_layers + 1, **about}
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from hybridal.errors import UserError
-from hybridal.models.encoders.saved_model import WEIGHTS, Saved, Weights, about_classifier
+from hybridal.models.encoders.saved_model import WEIGHTS, SavedModel, Weights, classifier_fields
 from hybridal.models.export.native_export import (
     copies,
     is_native_export,
@@ -55,7 +55,7 @@ def pooled_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: floa
     return _filled(PooledForSequenceClassification(PooledConfig.from_dict(saved.config)), saved.weights)
 
 
-def _pooled(body: Any, weight: Tensor, bias: Tensor, temperature: float, classes: Sequence[str]) -> Saved:
+def _pooled(body: Any, weight: Tensor, bias: Tensor, temperature: float, classes: Sequence[str]) -> SavedModel:
     """As `native_classifier`, for any encoder: the head over the mean is code of ours."""
     kind = "PooledForSequenceClassification"
     config = {
@@ -65,15 +65,15 @@ def _pooled(body: Any, weight: Tensor, bias: Tensor, temperature: float, classes
             "AutoModelForSequenceClassification": f"{CODE.stem}.{kind}",
         },
         "body": body.config.to_diff_dict(),
-        **about_classifier(kind, classes),
+        **classifier_fields(kind, classes),
     }
     weights = {f"body.{name}": value for name, value in copies(body).items()}
     for name, value in (("weight", weight), ("bias", bias)):
         weights[f"classifier.{name}"] = (value.detach().cpu().double() / temperature).float()
-    return Saved(config, weights)
+    return SavedModel(config, weights)
 
 
-def read_portable(folder: Path) -> tuple[Saved, Tensor, Tensor]:
+def read_portable(folder: Path) -> tuple[SavedModel, Tensor, Tensor]:
     """Take an exported model apart; no code in the folder is run.
 
     Returns:
@@ -82,14 +82,14 @@ def read_portable(folder: Path) -> tuple[Saved, Tensor, Tensor]:
     Raises:
         UserError: If the folder holds anything else.
     """
-    saved = Saved.read(folder)
+    saved = SavedModel.read(folder)
     if saved is None:
         raise UserError(f"{folder} has no {WEIGHTS} that can be read; export the model again.")
     try:
         if saved.config["model_type"] == "hybridal-pooled":
             weights = {name: value.float() for name, value in saved.weights.items()}
             inner = {name.removeprefix("body."): value for name, value in weights.items() if name.startswith("body.")}
-            return Saved(saved.config["body"], inner), weights["classifier.weight"], weights["classifier.bias"]
+            return SavedModel(saved.config["body"], inner), weights["classifier.weight"], weights["classifier.bias"]
         if is_native_export(saved):
             return split_native_export(saved)
     except KeyError as error:
@@ -97,7 +97,7 @@ def read_portable(folder: Path) -> tuple[Saved, Tensor, Tensor]:
     raise UserError(f"{folder} holds a classifier that was not exported by this edition of hybridal.")
 
 
-def load_model(saved: Saved) -> Any:
+def load_model(saved: SavedModel) -> Any:
     """The encoder of transformers for this configuration, with these weights."""
     from transformers import AutoConfig, AutoModel
 

@@ -45,7 +45,7 @@ class StackOptimizer:
             found |= {f"{PARTS[0]}/{name}": self._taken for name in pieces}
         return found
 
-    def written(self) -> None:
+    def weights_changed(self) -> None:
         self._before.copy_(self._taken)
         self._stepped.copy_(self._taken.expand_as(self._stepped))
         self._stack.refresh()

@@ -11,24 +11,26 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from hybridal.models.gpu.layer_kernels import Dropout, kept
+from hybridal.models.gpu.layer_kernels import Dropout, dropout_factor
 
 # Tokens of a block: at least what a product needs, at most what fits into shared memory.
-LEAST, MOST = 16, 64
+MIN_BLOCK, MAX_BLOCK = 16, 64
 # Blocks of a head, and of the bias, that the backward pass holds at once.
-BLOCKS, OF_BIAS = 10, 3
+HEAD_BLOCKS, BIAS_BLOCKS = 10, 3
 
 
 class Attention:
     """Of a row of (queries, keys, values) of all heads; `longest` is the length that no text exceeds.
 
-    `bias` is added to the products of each head by how far the key is from the query (`distances.py`). No block has
+    `bias` is added to the products of each head by how far the key is from the query (`distance_bias.py`). No block has
     more than `most` tokens.
     """
 
-    def __init__(self, heads: int, lengths: Tensor, longest: int, bias: Tensor | None = None, most: int = MOST) -> None:
+    def __init__(
+        self, heads: int, lengths: Tensor, longest: int, bias: Tensor | None = None, most: int = MAX_BLOCK
+    ) -> None:
         self.heads, self.lengths, self.longest, self.bias = heads, lengths, longest, bias
-        self.block = max(LEAST, min(most, triton.next_power_of_2(longest)))
+        self.block = max(MIN_BLOCK, min(most, triton.next_power_of_2(longest)))
         # One more than texts, for the padding at the row's end.
         self.grid = (len(lengths) + 1, heads, triton.cdiv(longest, self.block))
 
@@ -69,24 +71,24 @@ class Attention:
         )  # fmt: skip
 
 
-def fitting(side: int, size: int, biased: bool, room: int | None) -> int:
+def max_block_size(side: int, size: int, biased: bool, room: int | None) -> int:
     """The largest block, in tokens, for heads of `side` columns of `size` bytes that fits into `room` bytes.
 
     With a bias on an H200, and on an RTX 4090:
 
-    >>> fitting(64, 2, True, 227 * 1024), fitting(64, 2, True, 99 * 1024)
+    >>> max_block_size(64, 2, True, 227 * 1024), max_block_size(64, 2, True, 99 * 1024)
     (64, 32)
     """
-    block = MOST
-    while room is not None and block > LEAST:
-        of_bias = OF_BIAS * block * 4 if biased else 0
-        if block * (BLOCKS * triton.next_power_of_2(side) * size + of_bias) <= room:
+    block = MAX_BLOCK
+    while room is not None and block > MIN_BLOCK:
+        of_bias = BIAS_BLOCKS * block * 4 if biased else 0
+        if block * (HEAD_BLOCKS * triton.next_power_of_2(side) * size + of_bias) <= room:
             break
         block //= 2
     return block
 
 
-def room_of(device: torch.device) -> int | None:
+def shared_memory_bytes(device: torch.device) -> int | None:
     """Bytes of shared memory that a program may use; None if unknown."""
     if device.type != "cuda":
         return None
@@ -187,7 +189,7 @@ def _attend(
         fading = tl.exp(highest - higher)
         total = total * fading + tl.sum(shares, axis=1)
         if DROPOUT:
-            shares *= kept(seed, site, rate, _places(text, head, heads, query, key, longest))
+            shares *= dropout_factor(seed, site, rate, _places(text, head, heads, query, key, longest))
         found = found * fading[:, None] + tl.dot(shares.to(v.dtype), v, input_precision="ieee")
         highest = higher
     _keep(gathered + head * side, found / total[:, None], start, query, length, width, side, SIDE)
@@ -230,7 +232,7 @@ def _back_to_keys(
         shares = tl.where(inside, tl.exp(products - logarithm[:, None]), 0.0)
         of_shares = tl.dot(gradient, tl.trans(v), input_precision="ieee")
         if DROPOUT:
-            mask = kept(seed, site, rate, _places(text, head, heads, query, key, longest))
+            mask = dropout_factor(seed, site, rate, _places(text, head, heads, query, key, longest))
             of_values += tl.dot(tl.trans((shares * mask).to(v.dtype)), gradient, input_precision="ieee")
             of_shares *= mask
         else:
@@ -277,7 +279,7 @@ def _back_to_queries(
         shares = tl.where(inside, tl.exp(products - logarithm[:, None]), 0.0)
         of_shares = tl.dot(gradient, tl.trans(v), input_precision="ieee")
         if DROPOUT:
-            of_shares *= kept(seed, site, rate, _places(text, head, heads, query, key, longest))
+            of_shares *= dropout_factor(seed, site, rate, _places(text, head, heads, query, key, longest))
         of_products = (shares * (of_shares - level[:, None]) * scale).to(k.dtype)
         of_queries += tl.dot(of_products, k, input_precision="ieee")
     _keep(found + head * side, of_queries, start, query, length, 3 * width, side, SIDE)

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from hybridal.models.gpu.graphs import CudaGraphs
 
 # Lengths are rounded up to a multiple: small enough that little is padding, large enough that there are few graphs.
-STEP = 16
+LENGTH_STEP = 16
 # A row has a multiple of this many tokens, or of a quarter of the power of two below its length.
-LEAST = 128
+MIN_ROW_TOKENS = 128
 # Texts of a row count as at least this long: attention processes blocks of this many tokens.
-SHORT = 64
+MIN_TEXT_LENGTH = 64
 
 Shape = tuple[int, ...]
 Packed = list[tuple[Shape, NDArray[np.int32]]]
 
 
-class Feed(Protocol):
-    """`Padded` or `OneRow`."""
+class StepInputs(Protocol):
+    """`PaddedSteps` or `RowSteps`."""
 
     def pack(self, examples: Examples, batches: Sequence[Ints], seed: int) -> Packed:
         """Each batch as one array, with its shape."""
@@ -38,11 +38,11 @@ class Feed(Protocol):
         """Logits and labels of an array on the device."""
 
 
-def feed_of(graphs: CudaGraphs) -> Feed:
-    return Padded(graphs) if graphs.stack is None else OneRow(graphs)
+def step_inputs(graphs: CudaGraphs) -> StepInputs:
+    return PaddedSteps(graphs) if graphs.stack is None else RowSteps(graphs)
 
 
-class Padded:
+class PaddedSteps:
     """One text per row, padded to the longest."""
 
     def __init__(self, graphs: CudaGraphs) -> None:
@@ -53,7 +53,7 @@ class Padded:
         size, found = max(map(len, batches)), cast("Packed", [])
         for batch in batches:
             rows = examples.rows[batch]
-            length = bucket(int(tokens.lengths(rows).max()), STEP, self._graphs.classifier.positions)
+            length = bucket(int(tokens.lengths(rows).max()), LENGTH_STEP, self._graphs.classifier.positions)
             found.append(((size, length), pack(tokens, rows, examples.labels[batch], size, length).ravel()))
         return found
 
@@ -62,7 +62,7 @@ class Padded:
         return self._graphs.run_padded(ids, mask).logits, labels
 
 
-class OneRow:
+class RowSteps:
     """All texts of a batch in one row, padded only at its end: labels, lengths, a seed, token ids, their order."""
 
     def __init__(self, graphs: CudaGraphs) -> None:
@@ -110,12 +110,12 @@ def row_length(tokens: int) -> int:
     >>> row_length(1), row_length(500), row_length(1100)
     (128, 512, 1280)
     """
-    step = max(LEAST, 1 << max(0, tokens.bit_length() - 3))
+    step = max(MIN_ROW_TOKENS, 1 << max(0, tokens.bit_length() - 3))
     return -(-max(tokens, 1) // step) * step
 
 
 def text_length(longest: int) -> int:
-    return max(SHORT, 1 << (longest - 1).bit_length())
+    return max(MIN_TEXT_LENGTH, 1 << (longest - 1).bit_length())
 
 
 def _tokens(examples: Examples) -> Any:

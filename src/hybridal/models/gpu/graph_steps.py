@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from hybridal.core.outputs import Ints
 from hybridal.core.rules import Rules
-from hybridal.models.gpu.graph_inputs import Shape, feed_of
+from hybridal.models.gpu.graph_inputs import Shape, step_inputs
 from hybridal.models.gpu.recorder import WARM_UPS
 from hybridal.models.training.adamw import AdamW
 from hybridal.models.training.examples import Examples
@@ -30,7 +30,7 @@ class Optimizer(Protocol):
     def state(self) -> dict[str, Tensor]:
         """The state of each weight, under torch's names."""
 
-    def written(self) -> None:
+    def weights_changed(self) -> None:
         """Must be called after weights or state were written from elsewhere."""
 
     def plan(self, rates: Sequence[float]) -> None:
@@ -62,7 +62,7 @@ class TorchOptimizer:
     def state(self) -> dict[str, Tensor]:
         return self._optimizer.moments()
 
-    def written(self) -> None:
+    def weights_changed(self) -> None:
         self._next.zero_()
 
     def plan(self, rates: Sequence[float]) -> None:
@@ -85,7 +85,7 @@ class GraphSteps:
     """One graph per batch shape and dropout mode. The optimiser is reset in place, since graphs hold its addresses."""
 
     def __init__(self, graphs: CudaGraphs, rules: Rules) -> None:
-        self._classifier, self._recorder, self._feed = graphs.classifier, graphs.recorder, feed_of(graphs)
+        self._classifier, self._recorder, self._inputs = graphs.classifier, graphs.recorder, step_inputs(graphs)
         self._named = graphs.classifier.trainable()
         self._optimizer = _optimizer(graphs, rules)
         self._state = self._optimizer.state()
@@ -96,13 +96,13 @@ class GraphSteps:
             torch._foreach_zero_(list(self._state.values()))
             if carried := {name: moments[name] for name in self._state if moments and name in moments}:
                 torch._foreach_copy_([self._state[name] for name in carried], list(carried.values()))
-            self._optimizer.written()
+            self._optimizer.weights_changed()
 
     def run(self, examples: Examples, batches: Sequence[Ints], rates: Sequence[float], seed: int) -> None:
         """One step per batch, each at its rate. All batches are sent first; no step waits for the device."""
         if not batches:
             return
-        shapes, packed = zip(*self._feed.pack(examples, batches, seed), strict=True)
+        shapes, packed = zip(*self._inputs.pack(examples, batches, seed), strict=True)
         sent = torch.from_numpy(np.concatenate(packed)).to(self._recorder.device).split([len(row) for row in packed])
         steps = {
             shape: self._step(shape, len(row)) for shape, row in sorted(dict(zip(shapes, sent, strict=True)).items())
@@ -134,7 +134,7 @@ class GraphSteps:
 
         def work() -> None:
             self._optimizer.clear()
-            nn.functional.cross_entropy(*self._feed.read(inputs, shape)).backward()
+            nn.functional.cross_entropy(*self._inputs.read(inputs, shape)).backward()
             self._optimizer.step()
 
         # Warming up trains on made-up input, which must leave no trace.
@@ -143,7 +143,7 @@ class GraphSteps:
         replay = self._recorder.record(work)
         with torch.no_grad():
             torch._foreach_copy_(touched, kept)
-        self._optimizer.written()
+        self._optimizer.weights_changed()
         return inputs, replay
 
 

@@ -56,10 +56,10 @@ class CudaGraphs:
 
     def run_row(self, inputs: Tensor, texts: int, longest: int) -> ClassifierOutput:
         """Texts in one row without padding, for a classifier with a stack."""
-        from hybridal.models.gpu.token_row import Row
+        from hybridal.models.gpu.token_row import TokenRow
 
         assert self.stack is not None
-        row = Row.of(inputs, texts, longest, first_tokens=self.classifier.pooling == "first")
+        row = TokenRow.of(inputs, texts, longest, first_tokens=self.classifier.pooling == "first")
         return self.stack.run(row)
 
 

@@ -48,7 +48,7 @@ def add_norm(
     return exact, rounded, moments
 
 
-def add_norm_back(
+def add_norm_backward(
     above: Tensor,
     skip: Tensor | None,
     residual: Tensor,
@@ -65,14 +65,14 @@ def add_norm_back(
     """
     rows, width = residual.shape
     down = torch.empty_like(residual)
-    aside = torch.empty_like(branch)
-    at_once = 1 if rows <= 8 * PARTS else 4  # few rows are soon done, of many each program has its share
-    _add_norm_back[(PARTS,)](
-        above, above if skip is None else skip, residual, branch, gain, moments, down, aside, parts, *at,
-        parts.shape[1], *dropout.arguments, rows, width, triton.next_power_of_2(width), at_once, PARTS,
+    of_branch = torch.empty_like(branch)
+    rows_per_program = 1 if rows <= 8 * PARTS else 4  # few rows are soon done, of many each program has its share
+    _add_norm_backward[(PARTS,)](
+        above, above if skip is None else skip, residual, branch, gain, moments, down, of_branch, parts, *at,
+        parts.shape[1], *dropout.arguments, rows, width, triton.next_power_of_2(width), rows_per_program, PARTS,
         skip is not None, dropout.rate > 0, num_warps=WARPS[1],
     )  # fmt: skip
-    return down, aside
+    return down, of_branch
 
 
 def gelu(values: Tensor) -> Tensor:
@@ -87,7 +87,7 @@ def add_parts(parts: Tensor, total: Tensor) -> None:
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def kept(seed: tl.tensor, site: tl.tensor, rate: tl.tensor, place: tl.tensor) -> tl.tensor:
+def dropout_factor(seed: tl.tensor, site: tl.tensor, rate: tl.tensor, place: tl.tensor) -> tl.tensor:
     """1 / (1 - rate) where an element stays, 0 where it is dropped.
 
     Two rounds of a hash that changes half of all bits with each bit: a tenth of the work of a generator.
@@ -136,7 +136,7 @@ def _add_norm(
     places = row[:, None] * width + column[None, :]
     added = tl.load(branch + places, mask=there, other=0.0).to(tl.float32)
     if DROPOUT:
-        added *= kept(seed, site, rate, places)
+        added *= dropout_factor(seed, site, rate, places)
     values = tl.load(residual + places, mask=there, other=0.0) + added
     mean = tl.sum(values, axis=1) / width
     centred = tl.where(there, values - mean[:, None], 0.0)
@@ -152,7 +152,7 @@ def _add_norm(
 
 
 @triton.jit(do_not_specialize=["site"])  # type: ignore[untyped-decorator]
-def _add_norm_back(
+def _add_norm_backward(
     above: tl.tensor,
     skip: tl.tensor,
     residual: tl.tensor,
@@ -160,7 +160,7 @@ def _add_norm_back(
     gain: tl.tensor,
     moments: tl.tensor,
     down: tl.tensor,
-    aside: tl.tensor,
+    of_branch: tl.tensor,
     parts: tl.tensor,
     at_gain: tl.tensor,
     at_bias: tl.tensor,
@@ -173,7 +173,7 @@ def _add_norm_back(
     WIDTH: tl.constexpr,
     ROWS: tl.constexpr,
     PARTS: tl.constexpr,
-    BESIDE: tl.constexpr,
+    SKIP: tl.constexpr,
     DROPOUT: tl.constexpr,
 ) -> None:
     part, column = tl.program_id(0), tl.arange(0, WIDTH)
@@ -186,11 +186,11 @@ def _add_norm_back(
         there = (row < rows)[:, None] & used[None, :]
         places = row[:, None] * width + column[None, :]
         gradient = tl.load(above + places, mask=there, other=0.0)
-        if BESIDE:
+        if SKIP:
             gradient += tl.load(skip + places, mask=there, other=0.0).to(tl.float32)
         added = tl.load(branch + places, mask=there, other=0.0).to(tl.float32)
         if DROPOUT:
-            scale = kept(seed, site, rate, places)
+            scale = dropout_factor(seed, site, rate, places)
             added *= scale
         values = tl.load(residual + places, mask=there, other=0.0) + added
         mean = tl.load(moments + row, mask=row < rows, other=0.0)
@@ -205,7 +205,7 @@ def _add_norm_back(
         tl.store(down + places, back, mask=there)
         if DROPOUT:
             back *= scale
-        tl.store(aside + places, back, mask=there)
+        tl.store(of_branch + places, back, mask=there)
     parts += part * vectors + column
     tl.store(parts + at_gain, tl.sum(of_gain, axis=0), mask=used)
     tl.store(parts + at_bias, tl.sum(of_bias, axis=0), mask=used)

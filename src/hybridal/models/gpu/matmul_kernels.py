@@ -37,18 +37,18 @@ def forward_gelu(values: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, 
     return _multiply(values, weight.t(), found, bias=bias, second=active, after=GELU), active
 
 
-def back(gradient: Tensor, weight: Tensor) -> Tensor:
+def input_gradient(gradient: Tensor, weight: Tensor) -> Tensor:
     """The gradient of a linear layer's input."""
     found = gradient.new_empty((len(gradient), weight.shape[1]))
     return _multiply(gradient, weight, found)
 
 
-def back_gelu(gradient: Tensor, weight: Tensor, values: Tensor) -> Tensor:
+def input_gradient_gelu(gradient: Tensor, weight: Tensor, values: Tensor) -> Tensor:
     """The gradient of `values`, whose GELU was a linear layer's input."""
     return _multiply(gradient, weight, torch.empty_like(values), second=values, after=SLOPE)
 
 
-def of_weights(gradient: Tensor, values: Tensor, weight: Tensor, bias: Tensor) -> None:
+def weight_gradients(gradient: Tensor, values: Tensor, weight: Tensor, bias: Tensor) -> None:
     """The gradients of a linear layer's weight and bias, into these."""
     _multiply(gradient.t(), values, weight, sums=bias)
 

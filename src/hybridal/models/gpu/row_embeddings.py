@@ -10,7 +10,7 @@ import triton.language as tl
 from torch import Tensor, nn
 
 from hybridal.models.encoders.layers import EmbeddingSum
-from hybridal.models.gpu.token_row import Row
+from hybridal.models.gpu.token_row import TokenRow
 
 
 class RowEmbeddings:
@@ -24,10 +24,10 @@ class RowEmbeddings:
         self.embeddings = embeddings
         self.words: nn.Embedding = embeddings.word_embeddings
         self.first_position = embeddings.first_position
-        self.row: Row | None = None
+        self.row: TokenRow | None = None
         self.gradient: Tensor | None = None
 
-    def __call__(self, row: Row) -> Tensor:
+    def __call__(self, row: TokenRow) -> Tensor:
         """The embeddings of a row, (1, tokens, width)."""
         self.row = row
         types = getattr(self.embeddings, "token_type_embeddings", None)

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from hybridal.models.encoders.classifier_module import ClassifierOutput
 from hybridal.models.gpu import layer_kernels as kernels
 from hybridal.models.gpu import matmul_kernels as products
-from hybridal.models.gpu.attention_kernels import Attention, fitting, room_of
+from hybridal.models.gpu.attention_kernels import Attention, max_block_size, shared_memory_bytes
 from hybridal.models.gpu.distance_bias import by_distance, sums_by_distance
 from hybridal.models.gpu.layer_kernels import Dropout
 from hybridal.models.gpu.row_embeddings import RowEmbeddings
-from hybridal.models.gpu.token_row import Row
+from hybridal.models.gpu.token_row import TokenRow
 from hybridal.models.gpu.weight_layout import Vectors, one_array, parts_of, pieces, places
 
 # Dropouts per layer; each has its own number.
@@ -61,7 +61,7 @@ class Stack:
         self.vector_gradient, self.rest_gradient = torch.zeros_like(self.vectors), torch.zeros_like(self.rest)
         norms = [vector for part in self.parts for vector in part.norms]
         self.norm_parts = self.vectors.new_zeros((kernels.PARTS, sum(map(len, norms))))
-        self.room = room_of(self.rounded.device)
+        self.shared_memory = shared_memory_bytes(self.rounded.device)
         self.refresh()
         self.at = places(self.parts)
         self._weights = list(self._matrices_of(self.rounded))
@@ -90,7 +90,7 @@ class Stack:
             self.rounded.copy_(self.matrices)
             self.rounded_vectors.copy_(self.vectors)
 
-    def run(self, row: Row) -> ClassifierOutput:
+    def run(self, row: TokenRow) -> ClassifierOutput:
         """What the classifier computes for the texts of a row, in the module's precision."""
         with self.module.build.autocast(row.values.device):
             states = self.states(self.encoder.project(self.embeddings(row))[0], row, self.module.training)[None]
@@ -99,7 +99,7 @@ class Stack:
             output: ClassifierOutput = self.module.classify(states, row)
         return output._replace(logits=output.logits.float())
 
-    def states(self, embedded: Tensor, row: Row, training: bool) -> Tensor:
+    def states(self, embedded: Tensor, row: TokenRow, training: bool) -> Tensor:
         """The last layer's state of each token, in float32."""
         with torch.autocast(embedded.device.type, enabled=False):
             bias = by_distance(self.encoder, row.longest)
@@ -133,15 +133,19 @@ class Stack:
     def _vectors_of(self, array: Tensor, layer: int) -> Vectors:
         return Vectors(*(array[where] for where in vars(self.at[layer]).values()))
 
-    def _dropouts(self, layer: int, row: Row, training: bool) -> list[Dropout]:
+    def _dropouts(self, layer: int, row: TokenRow, training: bool) -> list[Dropout]:
         rates = self.rates if training else (0.0,) * SITES
         return [Dropout(rate, row.seed, layer * SITES + site) for site, rate in enumerate(rates)]
 
-    def _attention(self, bias: Tensor | None, row: Row) -> Attention:
-        most = fitting(self.width // self.heads, self.rounded.element_size(), bias is not None, self.room)
+    def _attention(self, bias: Tensor | None, row: TokenRow) -> Attention:
+        most = max_block_size(
+            self.width // self.heads, self.rounded.element_size(), bias is not None, self.shared_memory
+        )
         return Attention(self.heads, row.lengths, row.longest, bias, most)
 
-    def forward(self, states: Tensor, bias: Tensor | None, row: Row, training: bool, keep: list[Any] | None) -> Tensor:
+    def forward(
+        self, states: Tensor, bias: Tensor | None, row: TokenRow, training: bool, keep: list[Any] | None
+    ) -> Tensor:
         attention = self._attention(bias, row)
         rounded = states.to(self.dtype)
         # Rows of a forward pass fill a GPU, for which torch's own products are fastest.
@@ -169,7 +173,7 @@ class Stack:
         return states
 
     def backward(
-        self, above: Tensor, bias: Tensor | None, row: Row, training: bool, kept: list[Any]
+        self, above: Tensor, bias: Tensor | None, row: TokenRow, training: bool, kept: list[Any]
     ) -> tuple[Tensor, Tensor | None]:
         """The gradients of the input and of the bias; those of the weights are written to their arrays."""
         attention = self._attention(bias, row)
@@ -181,24 +185,24 @@ class Stack:
             weights, gradients, at = self._weights[number], self._gradients[number], self.at[number]
             norms, biases = (self._vectors_of(array, number) for array in (self.vectors, self.vector_gradient))
             dropped, after_attention, after_down = self._dropouts(number, row, training)
-            of_middle, of_down = kernels.add_norm_back(
+            of_middle, of_down = kernels.add_norm_backward(
                 above, skip, middle, down, norms.last_gain, last_moments, after_down, self.norm_parts,
                 (at.last_gain.start, at.last_bias.start),
             )  # fmt: skip
-            products.of_weights(of_down, active, gradients[3], biases.down)
-            of_up = products.back_gelu(of_down, weights[3], up)
-            products.of_weights(of_up, rounded_middle, gradients[2], biases.up)
-            above, of_out = kernels.add_norm_back(
-                of_middle, products.back(of_up, weights[2]), states, out, norms.middle_gain, middle_moments,
+            products.weight_gradients(of_down, active, gradients[3], biases.down)
+            of_up = products.input_gradient_gelu(of_down, weights[3], up)
+            products.weight_gradients(of_up, rounded_middle, gradients[2], biases.up)
+            above, of_out = kernels.add_norm_backward(
+                of_middle, products.input_gradient(of_up, weights[2]), states, out, norms.middle_gain, middle_moments,
                 after_attention, self.norm_parts, (at.middle_gain.start, at.middle_bias.start),
             )  # fmt: skip
-            products.of_weights(of_out, gathered, gradients[1], biases.out)
-            of_gathered = products.back(of_out, weights[1])
+            products.weight_gradients(of_out, gathered, gradients[1], biases.out)
+            of_gathered = products.input_gradient(of_out, weights[1])
             of_qkv, pairs = attention.backward(of_gathered, qkv, gathered, sums, dropped)
             if pairs is not None:
                 of_bias.append(sums_by_distance(pairs, row.positions))
-            products.of_weights(of_qkv, rounded, gradients[0], biases.qkv)
-            skip = products.back(of_qkv, weights[0])
+            products.weight_gradients(of_qkv, rounded, gradients[0], biases.qkv)
+            skip = products.input_gradient(of_qkv, weights[0])
         kernels.add_parts(self.norm_parts, self.vector_gradient)
         return above if skip is None else above + skip, sum(of_bias[1:], of_bias[0]) if of_bias else None
 
@@ -210,7 +214,7 @@ def _linear_gelu(values: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, 
 
 class _Layers(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, embedded: Tensor, bias: Tensor | None, stack: Stack, row: Row, training: bool) -> Tensor:
+    def forward(ctx: Any, embedded: Tensor, bias: Tensor | None, stack: Stack, row: TokenRow, training: bool) -> Tensor:
         ctx.stack, ctx.row, ctx.training = stack, row, training
         ctx.bias = None if bias is None else bias.detach()
         ctx.kept = [] if embedded.requires_grad else None

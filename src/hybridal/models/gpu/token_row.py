@@ -14,7 +14,7 @@ COLUMNS = 128
 
 
 @dataclass(frozen=True)
-class Row:
+class TokenRow:
     """Texts one after the other, as tensors on the device.
 
     Attributes:
@@ -22,7 +22,7 @@ class Row:
         positions: The position of each token in its text, (1, tokens).
         order: Tokens sorted by their ids; equal ids in the order of the row.
         lengths: Of the texts.
-        reading: `reading @ states` is one row per text: the mean of its states, or the state of its first token.
+        pooling: `pooling @ states` is one row per text: the mean of its states, or the state of its first token.
         seed: Dropout draws from it.
         longest: No text is longer.
     """
@@ -31,26 +31,26 @@ class Row:
     positions: Tensor
     order: Tensor
     lengths: Tensor
-    reading: Tensor
+    pooling: Tensor
     seed: Tensor
     longest: int
 
     @classmethod
-    def of(cls, inputs: Tensor, texts: int, longest: int, first_tokens: bool) -> Row:
+    def of(cls, inputs: Tensor, texts: int, longest: int, first_tokens: bool) -> TokenRow:
         """From an array of labels, lengths, a seed, token ids and their order (`graph_inputs.one_row`)."""
         tokens = (len(inputs) - 2 * texts - 1) // 2
         ids, positions = inputs.new_empty((2, tokens), dtype=torch.int64)
-        reading = inputs.new_empty((texts, tokens), dtype=torch.float32)
+        pooling = inputs.new_empty((texts, tokens), dtype=torch.float32)
         _spread[(triton.cdiv(tokens, COLUMNS),)](
-            inputs, ids, positions, reading, texts, tokens, triton.next_power_of_2(texts), COLUMNS, first_tokens
+            inputs, ids, positions, pooling, texts, tokens, triton.next_power_of_2(texts), COLUMNS, first_tokens
         )
         lengths, seed, order = inputs[texts : 2 * texts], inputs[2 * texts :], inputs[2 * texts + 1 + tokens :]
-        return cls(ids[None], positions[None], order, lengths, reading, seed, longest)
+        return cls(ids[None], positions[None], order, lengths, pooling, seed, longest)
 
     def means(self, states: Tensor) -> Tensor:
         """The mean of each text's states, or its first one, (texts, width); `states` are (1, tokens, width)."""
         with torch.autocast(states.device.type, enabled=False):
-            return self.reading @ states[0]
+            return self.pooling @ states[0]
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -58,7 +58,7 @@ def _spread(
     inputs: tl.tensor,
     ids: tl.tensor,
     positions: tl.tensor,
-    reading: tl.tensor,
+    pooling: tl.tensor,
     texts: tl.tensor,
     tokens: tl.tensor,
     TEXTS: tl.constexpr,
@@ -79,4 +79,4 @@ def _spread(
     else:
         share = tl.where(own, 1.0 / tl.maximum(lengths, 1).to(tl.float32)[None, :], 0.0)
     places = text[None, :] * tokens + token[:, None]
-    tl.store(reading + places, share, mask=there[:, None] & (text < texts)[None, :])
+    tl.store(pooling + places, share, mask=there[:, None] & (text < texts)[None, :])

@@ -36,7 +36,7 @@ class Features:
         """The cached features of a row, if any."""
         return self._found.get(row)
 
-    def take_over(self, other: Features, rows: Mapping[int, int]) -> None:
+    def copy_from(self, other: Features, rows: Mapping[int, int]) -> None:
         """Copy cached features of another cache with the same weights; `rows` maps own rows to the other's."""
         self._found |= {row: other._found[its] for row, its in rows.items() if its in other._found}
 
@@ -55,7 +55,7 @@ class Features:
         return self._fixed[key]
 
     def _read(self, rows: Ints, batch_invariant: bool) -> Floats:
-        with self._classifier.holding(self.weights):
+        with self._classifier.using_weights(self.weights):
             outputs = forward_passes.predict(
                 self._classifier, self._source, rows, features=True, batch_invariant=batch_invariant
             )

@@ -160,10 +160,10 @@ class _Fit:
         # The priors of all classes lie at one point: a row each, or one row for all of very many classes.
         prior = np.eye(classes) if classes <= MAX_PRIOR_ROWS else np.ones((1, classes))
         self.points = np.vstack([left * self.sizes, np.zeros((len(prior), len(self.sizes)))])
-        self.wanted = np.zeros((len(self.points), classes))
-        self.wanted[np.arange(len(labels)), labels] = 1.0
-        self.wanted[len(labels) :] = PRIOR * prior
-        self.counts = self.wanted.sum(axis=1)
+        self.targets = np.zeros((len(self.points), classes))
+        self.targets[np.arange(len(labels)), labels] = 1.0
+        self.targets[len(labels) :] = PRIOR * prior
+        self.counts = self.targets.sum(axis=1)
         self.weight, self.bias = np.zeros((classes, len(self.sizes))), np.zeros(classes)
 
     def probe(self, penalty: float, factr: float = FACTR) -> Probe:
@@ -175,8 +175,8 @@ class _Fit:
         def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             weight, bias = flat[classes:].reshape(classes, -1), flat[:classes]
             logs = log_softmax(points @ weight.T + bias)
-            value = 0.5 * penalty * ((weight * scale) ** 2).sum() - (self.wanted * logs).sum()
-            error = np.exp(logs) * self.counts[:, None] - self.wanted
+            value = 0.5 * penalty * ((weight * scale) ** 2).sum() - (self.targets * logs).sum()
+            error = np.exp(logs) * self.counts[:, None] - self.targets
             slope = error.T @ points + penalty * weight * scale**2
             return float(value), np.concatenate([error.sum(axis=0), slope.ravel()])
 
