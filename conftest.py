@@ -35,7 +35,7 @@ _SLOW_TO_START = {"chromium", "laboratory", "nodes"}
 _KERNELS = (
     "signals/_tridiagonal",
     *(f"models/gpu/{name}_kernels" for name in ("adamw", "attention", "layer", "matmul")),
-    *(f"models/gpu/{name}" for name in ("distance_bias", "row_embeddings", "stack", "token_row")),
+    *(f"models/gpu/{name}" for name in ("distance_bias", "fused_encoder", "row_embeddings", "token_row")),
 )
 collect_ignore = [] if find_spec("triton") else [f"src/hybridal/{name}.py" for name in _KERNELS]
 

@@ -28,7 +28,7 @@ VOCABULARY = 1000  # of the random encoders, and less
 
 
 def texts(count: int, mean: int) -> Tokens:
-    """`count` random texts with `mean` tokens on average."""
+    """`count` texts of `mean` tokens on average."""
     rng = np.random.default_rng(0)
     found = random_texts(np.clip(rng.gamma(3.0, mean / 3.0, count), 4, 128).astype(int), rng)
     return Tokens(found.flat % VOCABULARY, found.offsets, pad=0)

@@ -39,11 +39,11 @@ def test_pretrained_weights_are_the_initial_weights(classifier: Classifier) -> N
 @pytest.mark.parametrize(
     ("name", "pooling"), [("bert", "mean"), ("bert", "first"), ("mpnet", "mean"), ("roberta", "first")]
 )
-def test_exported_configuration_describes_our_head_and_precision(
+def test_the_head_and_dtype_of_a_backbone_s_config_are_not_exported(
     name: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
 ) -> None:
     backbone = random_backbone(name, tiny.folder, tmp_path / "encoder")
-    about = {"num_labels": 7, "problem_type": "multi_label_classification", "_name_or_path": "/home/ada"}
+    about = {"num_labels": 7, "problem_type": "multi_label_classification", "_name_or_path": "/home/jane"}
     path = backbone.folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | about | {"dtype": "float16", "torch_dtype": "float16"}))
     classifier = classifier_of(backbone, task, pooling=pooling)
@@ -53,7 +53,7 @@ def test_exported_configuration_describes_our_head_and_precision(
     assert model.dtype == torch.float32
     assert model.config.id2label == dict(enumerate(task.classes))
     assert model.config.problem_type == "single_label_classification"
-    assert "/home/ada" not in (tmp_path / "saved" / "config.json").read_text()
+    assert "/home/jane" not in (tmp_path / "saved" / "config.json").read_text()
     ids = torch.randint(5, 2000, (3, 9), generator=torch.Generator().manual_seed(0))
     mask = torch.ones_like(ids)
     with torch.inference_mode():
@@ -110,10 +110,10 @@ def test_matrices_are_those_of_the_linear_layers(classifier: Classifier) -> None
 # --- the global generator ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("deed", ["load", "fit", "predict", "sample", "gradient"])
-def test_the_global_generator_is_left_alone(deed: str, classifier: Classifier, tiny: Backbone, task: Task) -> None:
+@pytest.mark.parametrize("action", ["load", "fit", "predict", "sample", "gradient"])
+def test_the_global_generator_is_left_alone(action: str, classifier: Classifier, tiny: Backbone, task: Task) -> None:
     few = examples_of(tiny, task.train, range(6))
-    deeds: dict[str, Callable[[], object]] = {
+    actions: dict[str, Callable[[], object]] = {
         "load": lambda: classifier_of(tiny, task),
         "fit": lambda: fit(classifier, Plan(classifier.pretrained, few.rows), few, None, few.labels, RULES, 1, 1),
         "predict": lambda: predict(classifier, few.source, few.rows, features=True),
@@ -124,7 +124,7 @@ def test_the_global_generator_is_left_alone(deed: str, classifier: Classifier, t
     np.random.seed(123)  # noqa: NPY002 - the legacy generator is what must not be drawn from
     before: Any = torch.get_rng_state()
     numpy_before: Any = np.random.get_state()  # noqa: NPY002
-    deeds[deed]()
+    actions[action]()
     assert torch.equal(before, torch.get_rng_state())
     numpy_after: Any = np.random.get_state()  # noqa: NPY002
     assert np.array_equal(numpy_before[1], numpy_after[1])
@@ -202,9 +202,9 @@ def test_the_longest_text_that_is_allowed_can_be_read(backbone: Backbone, task: 
 
 
 @pytest.mark.parametrize("pooling", ["first", "mean"])
-def test_head_on_embeddings_equals_the_models_logits(tiny: Backbone, task: Task, pooling: str) -> None:
+def test_the_head_of_the_embedding_gives_the_logits(tiny: Backbone, task: Task, pooling: str) -> None:
     classifier = classifier_of(tiny, task, pooling=pooling)
     examples = examples_of(tiny, task.train, np.arange(5))
-    predicted = predict(classifier, examples.source, examples.rows, features=True)
-    assert predicted.embedding is not None
-    np.testing.assert_allclose(classifier.head().logits(predicted.embedding), predicted.logits, atol=1e-5)
+    outputs = predict(classifier, examples.source, examples.rows, features=True)
+    assert outputs.embedding is not None
+    np.testing.assert_allclose(classifier.head().logits(outputs.embedding), outputs.logits, atol=1e-5)

@@ -12,8 +12,8 @@ from safetensors.torch import load_file, save_file
 from hybridal.backbones import Backbone
 from hybridal.errors import UserError
 from hybridal.models.classifier import Classifier
-from hybridal.models.generators import seeded
 from hybridal.models.loading import can_draw, load_module
+from hybridal.models.torch_generators import seeded
 from hybridal.tasks import Task
 
 from .parts import ARCHITECTURES, CPU, classifier_of

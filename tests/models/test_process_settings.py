@@ -33,18 +33,18 @@ PAGES = 20 * 4 * 2**19 // 4096
 def new_pages(**environment: str) -> tuple[int, int]:
     """Pages that a batch takes from the system: after others like it, and after all was given back."""
     command = [sys.executable, "-c", BATCH_AFTER_BATCH]
-    ended = subprocess.run(
+    process = subprocess.run(
         command, capture_output=True, text=True, check=True, env={**os.environ, **environment}, timeout=100
     )
-    kept, returned = map(int, ended.stdout.split())
-    return kept, returned
+    kept, fresh = map(int, process.stdout.split())
+    return kept, fresh
 
 
 @glibc
-def test_malloc_keeps_freed_memory_until_it_is_returned() -> None:
-    kept, returned = new_pages()
+def test_what_one_batch_frees_is_there_for_the_next_until_it_is_given_back() -> None:
+    kept, fresh = new_pages()
     assert kept < PAGES / 10
-    assert returned > PAGES / 2
+    assert fresh > PAGES / 2
 
 
 @glibc

@@ -86,15 +86,15 @@ def test_batches_of_like_length_hold_each_row_once_longest_first(lengths: list[i
 @given(texts=TEXTS, chunk=st.integers(1, 4))
 def test_tokens_survive_the_disk(tmp_path_factory: pytest.TempPathFactory, texts: list[str], chunk: int) -> None:
     folder, encoder = tmp_path_factory.mktemp("cache"), Letters(4)
-    heard: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK", chunk)
-        tokens = tokenise(texts, encoder, folder, lambda done, of: heard.append((done, of)))
+        tokens = tokenise(texts, encoder, folder, lambda done, of: reports.append((done, of)))
     assert rows_of(tokens) == Letters(4).encode(texts)
     assert tokens.pad == encoder.pad
     assert sum(encoder.asked) == len(texts)
     assert max(encoder.asked, default=0) <= chunk
-    assert heard == [(min(done, len(texts)), len(texts)) for done in range(chunk, len(texts) + chunk, chunk)]
+    assert reports == [(min(done, len(texts)), len(texts)) for done in range(chunk, len(texts) + chunk, chunk)]
 
 
 def test_texts_are_encoded_once(tmp_path: Path) -> None:

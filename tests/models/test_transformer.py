@@ -211,7 +211,7 @@ def test_class_descriptions_are_additional_examples(task: Task, tiny: Backbone) 
     assert of.tolist() == [0, 1, 0, 1, 1]
     cost = model.fit(Plan(model.start(POOL), POOL.order), POOL, 1).cost
     assert cost.examples // cost.epochs == len(POOL.order) + 5
-    # The centre of a class for the first draw: the mean of its name and descriptions.
+    # Where a class lies for the first draw: the mean of its descriptions.
     found = model.class_features()
     assert found is not None
     np.testing.assert_allclose(found[1], model.embed([texts[at] for at in (1, 3, 4)]).mean(axis=0), atol=1e-5)
@@ -254,7 +254,7 @@ def test_numeric_classes_with_descriptions_have_examples(task: Task, tiny: Backb
     model = TransformerModel(numbered, tiny, NAMED, 1, CPU)
     assert model.description_features is not None
     assert model.description_features[1].tolist() == [1]
-    assert model.class_features() is None  # the other class has no description
+    assert model.class_features() is None  # the other one has no description
     plain = TransformerModel(numbered, tiny, replace(NAMED, use_class_descriptions=False), 1, CPU)
     assert plain.description_features is None
 

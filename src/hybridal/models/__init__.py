@@ -1,1 +1,1 @@
-"""The classifier and how it is trained and asked."""
+"""Encoders, classifiers over them, their training, passes over texts, and export."""

@@ -1,4 +1,4 @@
-"""An encoder with a head: weights θ that can be loaded, read, trained and asked."""
+"""An encoder with a head: its weights θ, its outputs for texts, and its export."""
 
 from __future__ import annotations
 

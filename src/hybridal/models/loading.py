@@ -23,8 +23,8 @@ from hybridal.models.encoders.mean_classifier import MeanClassifier
 from hybridal.models.encoders.own_encoders import encoder_of
 from hybridal.models.encoders.saved_model import SavedModel, class_fields
 from hybridal.models.export.portable_export import load_model, read_portable, wrong_shape
-from hybridal.models.generators import seeded
 from hybridal.models.process_settings import quiet_transformers
+from hybridal.models.torch_generators import seeded
 from hybridal.randomness import key
 
 Loaded = tuple[Any, list[str]]

@@ -6,7 +6,7 @@
 | torch's deterministic mode, `CUBLAS_WORKSPACE_CONFIG`, cuDNN attention off | when a CUDA device is chosen | the same run gives the same bits | no: other threads may compute or record under it |
 | `fill_uninitialized_memory` off | with the deterministic mode, which turns it on | filling takes a fifth of a step | no |
 | verbosity and progress bars of transformers | while it loads or saves a model | warnings about a missing head are expected here | yes, on leaving |
-| torch's global random generators | while dropout draws (`generators.py`) | dropout cannot draw from any other | yes, on leaving |
+| torch's global random generators | while dropout draws (`torch_generators.py`) | dropout cannot draw from any other | yes, on leaving |
 
 The command line also sets `GOMP_SPINCOUNT`, and worker processes of a study `TOKENIZERS_PARALLELISM`.
 """  # noqa: E501

@@ -25,7 +25,7 @@ def test_the_nonlinearity_changes_nothing(
     features = layer_norm(features, (48,))
     assert features.abs().max() > 6.8
     head = straight.fill(weight, bias)
-    logits = nonlinearity(features @ head.before.T + head.before_bias) @ head.after.T + head.after_bias
-    torch.testing.assert_close(logits, features @ weight.T + bias, rtol=0, atol=2e-4)
+    found = nonlinearity(features @ head.before.T + head.before_bias) @ head.after.T + head.after_bias
+    torch.testing.assert_close(found, features @ weight.T + bias, rtol=0, atol=2e-4)
     again = straight.read(head)
     torch.testing.assert_close(again, (weight, bias), rtol=0, atol=1e-4)

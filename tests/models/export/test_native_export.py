@@ -81,8 +81,8 @@ class TestEveryArchitecture:
         assert is_native_export(model)
         again, weight, bias = split_native_export(model)
         assert again.config.keys() == model.config.keys()
-        layers = [{"n_layers", "num_hidden_layers"} & told.keys() for told in (model.config, again.config)]
-        assert [told[name] for told, (name,) in zip((model.config, again.config), layers, strict=True)] == [3, 2]
+        layers = [{"n_layers", "num_hidden_layers"} & config.keys() for config in (model.config, again.config)]
+        assert [config[name] for config, (name,) in zip((model.config, again.config), layers, strict=True)] == [3, 2]
         assert again.weights.keys() == before.keys()
         for weights in (body.state_dict(), again.weights):
             assert all(torch.equal(weights[name], value) for name, value in before.items())

@@ -75,12 +75,12 @@ def test_a_real_encoder(tmp_path: Path) -> None:
 class Flat(torch.nn.Module):  # type: ignore[misc]
     """Returns the same logit for all texts."""
 
-    def __init__(self, logit: float) -> None:
+    def __init__(self, value: float) -> None:
         super().__init__()
-        self.logit = logit
+        self.value = value
 
     def forward(self, input_ids: Any, attention_mask: Any) -> Any:
-        return (input_ids + attention_mask).float()[:, :1] * 0 + self.logit
+        return (input_ids + attention_mask).float()[:, :1] * 0 + self.value
 
 
 @installed

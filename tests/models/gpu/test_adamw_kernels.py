@@ -14,7 +14,7 @@ STEPS = [[[1, 2], [2]], [[3]], [[3, 4, 3]], [[1]], [[5]], [[2, 1]]]
 
 
 class Weights:
-    """A stack of three small arrays and a table of words."""
+    """The weights of an encoder: three small arrays and a table of words."""
 
     def __init__(self) -> None:
         drawn = torch.Generator().manual_seed(0)
@@ -58,11 +58,11 @@ def by_torch(carried: int) -> list[Tensor]:
 
 
 def by_kernels(runs: list[int]) -> list[Tensor]:
-    """Replay this number of steps in each run."""
-    from hybridal.models.gpu.adamw_kernels import StackOptimizer
+    """So many steps in each run."""
+    from hybridal.models.gpu.adamw_kernels import FusedEncoderAdamW
 
     weights: Any = Weights()
-    optimizer = StackOptimizer(weights, 0.1, most=8)
+    optimizer = FusedEncoderAdamW(weights, 0.1, most=8)
     optimizer.weights_changed()
     number = 0
     for steps in runs:

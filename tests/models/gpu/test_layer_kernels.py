@@ -26,9 +26,9 @@ def dropout(rate: float, seed: int = 3, site: int = 1) -> Any:
     return Dropout(rate, torch.tensor([seed], dtype=torch.int32, device=ON), site)
 
 
-# Fewer rows than programs; and enough rows that each program has several, four at a time, with a partial last group.
-@pytest.mark.parametrize(("rows", "has_other"), [(ROWS, False), (ROWS, True), (1101, True)])
-def test_add_norm_is_a_layer_norm_of_a_sum_forward_and_backward(rows: int, has_other: bool) -> None:
+# Fewer rows than programs; and more, which each program takes four at a time, the last not all.
+@pytest.mark.parametrize(("rows", "with_skip"), [(ROWS, False), (ROWS, True), (1101, True)])
+def test_add_norm_is_a_layer_norm_of_a_sum_forward_and_backward(rows: int, with_skip: bool) -> None:
     from hybridal.models.gpu import layer_kernels as kernels
 
     residual, branch = (drawn(rows, WIDTH).add(n).requires_grad_() for n in range(2))
@@ -39,7 +39,7 @@ def test_add_norm_is_a_layer_norm_of_a_sum_forward_and_backward(rows: int, has_o
     torch.testing.assert_close(found, expected.detach())
     torch.testing.assert_close(rounded, found.bfloat16())
 
-    above, other = drawn(rows, WIDTH), drawn(rows, WIDTH) if has_other else None
+    above, other = drawn(rows, WIDTH), drawn(rows, WIDTH) if with_skip else None
     (expected * (above + (0 if other is None else other))).sum().backward()
     parts = torch.full((kernels.PARTS, 2 * WIDTH), torch.nan, device=ON)  # all are written
     down, of_branch = kernels.add_norm_backward(

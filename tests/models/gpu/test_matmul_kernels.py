@@ -9,7 +9,7 @@ from .test_layer_kernels import drawn
 
 pytestmark = needs_kernels
 
-# Less than a tile; partial tiles with a depth that is not a multiple; and enough rows for large tiles.
+# Less than a tile; some tiles that are not full, to a depth that is not a multiple; and enough for large tiles.
 SIZES = [(5, 7, 3), (70, 100, 70), (64, 128, 64)]
 LARGE = (1050, 64, 1090)
 
@@ -31,9 +31,9 @@ def test_forward_gelu_returns_product_and_activation(rows: int, depth: int, colu
     from hybridal.models.gpu import matmul_kernels as products
 
     values, weight, bias = drawn(rows, depth), drawn(columns, depth), drawn(columns)
-    product, active = products.forward_gelu(values, weight, bias)
-    close(product, nn.functional.linear(values, weight, bias))
-    close(active, nn.functional.gelu(product))
+    linear, active = products.forward_gelu(values, weight, bias)
+    close(linear, nn.functional.linear(values, weight, bias))
+    close(active, nn.functional.gelu(linear))
 
 
 @pytest.mark.parametrize(("rows", "depth", "columns"), SIZES)
@@ -68,10 +68,10 @@ def test_half_precision_rounds_once_at_the_end() -> None:
     from hybridal.models.gpu import matmul_kernels as products
 
     values, weight, bias = (one.bfloat16() for one in (drawn(512, 384), drawn(1536, 384), drawn(1536)))
-    product, active = products.forward_gelu(values, weight, bias)
+    linear, active = products.forward_gelu(values, weight, bias)
     exact = nn.functional.linear(values.double(), weight.double(), bias.double())
-    torch.testing.assert_close(product.double(), exact, rtol=2**-8, atol=1e-3)
-    torch.testing.assert_close(active.double(), nn.functional.gelu(product.double()), rtol=2**-8, atol=1e-3)
+    torch.testing.assert_close(linear.double(), exact, rtol=2**-8, atol=1e-3)
+    torch.testing.assert_close(active.double(), nn.functional.gelu(linear.double()), rtol=2**-8, atol=1e-3)
     above = drawn(512, 1536).bfloat16()
     of_weight, of_bias = torch.empty_like(weight), torch.empty(1536, device=ON)
     products.weight_gradients(above, values, of_weight, of_bias)

@@ -79,7 +79,7 @@ def test_recording_uses_an_idle_stream() -> None:
 
 @pytest.mark.gpu
 def test_graphs_of_two_threads_do_not_write_over_each_others_products() -> None:
-    """Backward halves of all threads run in one, so that their scratch memory is told apart by the stream alone."""
+    """Backward halves of all threads run in one, so only the stream tells their scratch memory apart."""
     device = torch.device("cuda")
 
     def lane(seed: int, lengths: range) -> list[tuple[object, Callable[[], None], torch.Tensor]]:

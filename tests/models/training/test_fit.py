@@ -343,7 +343,7 @@ def test_discarded_epochs_are_counted_as_cost(scripted: Scripted) -> None:
 def test_empty_training_set_trains_nothing(classifier: Classifier, examples: Examples) -> None:
     start = {name: tensor + 0.01 for name, tensor in classifier.weights().items()}
     passes: list[Outputs] = []
-    heard: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
 
     def validate() -> Outputs:
         passes.append(Outputs(np.zeros((1, 2))))
@@ -352,23 +352,23 @@ def test_empty_training_set_trains_nothing(classifier: Classifier, examples: Exa
     nothing = Examples(examples.source, examples.rows[:0], examples.labels[:0])
     plan = Plan(start, nothing.rows)
     found = fit(
-        classifier, plan, nothing, validate, Script.labels, rules_of(), 5, 1, lambda e, of: heard.append((e, of))
+        classifier, plan, nothing, validate, Script.labels, rules_of(), 5, 1, lambda e, of: reports.append((e, of))
     )
     assert same_weights(found.weights, start)
     assert (found.kept_epoch, found.cost.steps, found.cost.examples, found.cost.tokens, found.cost.epochs) == (0,) * 5
     assert found.validation is passes[0]
     assert len(passes) == 1
-    assert heard == []
+    assert reports == []
 
 
 def test_each_epoch_is_announced(tiny: Backbone, task: Task) -> None:
     classifier, few = classifier_of(tiny, task), examples_of(tiny, task.train, [0, 1])
-    heard: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
     script = Script(classifier, [0.5, 0.6, 0.7])
     plan = Plan(classifier.pretrained, few.rows)
     rules = rules_of(max_epochs=7)
-    found = fit(classifier, plan, few, script, script.labels, rules, 5, 1, lambda e, of: heard.append((e, of)))
-    assert heard == [(1, 7), (2, 7), (3, 7)]
+    found = fit(classifier, plan, few, script, script.labels, rules, 5, 1, lambda e, of: reports.append((e, of)))
+    assert reports == [(1, 7), (2, 7), (3, 7)]
     assert found.seconds.keys() == {"train", "validate"}
 
 

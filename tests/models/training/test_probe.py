@@ -28,8 +28,8 @@ def blobs(seed: int, size: int, classes: int, width: int = 6, noise: float = 1.0
 
 
 @pytest.mark.parametrize(("classes", "size", "penalty"), [(2, 30, 1.0), (3, 80, 10.0), (7, 12, 0.3)])
-def test_probe_weights_equal_scikit_learn(classes: int, size: int, penalty: float) -> None:
-    """scikit-learn gets the prior share of a label per class as examples with a small weight."""
+def test_the_weights_of_scikit_learn(classes: int, size: int, penalty: float) -> None:
+    """It gets the prior of each class, a share of a label, as examples of little weight."""
     features, labels = blobs(1, size, classes)
     points = np.vstack([features, np.tile(features.mean(axis=0), (classes, 1))])
     weights = [*np.ones(size), *np.full(classes, PRIOR)]

@@ -1,4 +1,4 @@
-"""AdamW as Triton kernels: over the arrays of a stack, and lazily over word embeddings.
+"""AdamW as Triton kernels: over the arrays of a `FusedEncoder`, and lazily over word embeddings.
 
 AdamW changes every row of a table in every step, also those of words that are not in the batch. Here these updates are
 lazy: the missed steps are applied when the word occurs again, or when the table is read. The result is the same, and a
@@ -15,8 +15,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from hybridal.models.gpu.fused_encoder import FusedEncoder
 from hybridal.models.gpu.recorder import WARM_UPS
-from hybridal.models.gpu.stack import Stack
 from hybridal.models.training.adamw import PARTS
 
 # Elements that one program updates.
@@ -25,12 +25,12 @@ ELEMENTS = 1024
 OCCURRENCES = 8
 
 
-class StackOptimizer:
-    """An `Optimizer` (`graph_steps.py`) for all weights of a stack."""
+class FusedEncoderAdamW:
+    """An `Optimizer` (`graph_steps.py`) for all weights of a `FusedEncoder`."""
 
-    def __init__(self, stack: Stack, decay: float, most: int) -> None:
-        self._stack, self._decay, self._table = stack, decay, stack.embeddings.words.weight.detach()
-        self._moments = [array.new_zeros((2, *array.shape)) for array in stack.arrays]
+    def __init__(self, encoder: FusedEncoder, decay: float, most: int) -> None:
+        self._encoder, self._decay, self._table = encoder, decay, encoder.embeddings.words.weight.detach()
+        self._moments = [array.new_zeros((2, *array.shape)) for array in encoder.arrays]
         self._taken = self._table.new_zeros(())
         # The step before the first of this run, the rates of its steps from then on, and the last step of each word.
         self._before = self._table.new_zeros((), dtype=torch.int32)
@@ -40,7 +40,7 @@ class StackOptimizer:
     def state(self) -> dict[str, Tensor]:
         found: dict[str, Tensor] = {}
         for part, number in zip(PARTS[1:], range(2), strict=True):
-            pieces = self._stack.named([moments[number] for moments in self._moments])
+            pieces = self._encoder.named([moments[number] for moments in self._moments])
             found |= {f"{part}/{name}": piece for name, piece in pieces.items()}
             found |= {f"{PARTS[0]}/{name}": self._taken for name in pieces}
         return found
@@ -48,22 +48,22 @@ class StackOptimizer:
     def weights_changed(self) -> None:
         self._before.copy_(self._taken)
         self._stepped.copy_(self._taken.expand_as(self._stepped))
-        self._stack.refresh()
+        self._encoder.refresh()
 
     def plan(self, rates: Sequence[float]) -> None:
         self._before.copy_(self._taken)
         self._rates[1 : 1 + len(rates)].copy_(torch.tensor(rates))
 
     def clear(self) -> None:
-        self._stack.clear()
+        self._encoder.clear()
 
     def step(self) -> None:
         self._taken.add_(1)
-        stack = self._stack
+        encoder = self._encoder
         for weights, gradient, rounded, (first, second) in (
-            (stack.matrices, stack.gradient, stack.rounded, self._moments[0]),
-            (stack.vectors, stack.vector_gradient, stack.rounded_vectors, self._moments[1]),
-            (stack.rest, stack.rest_gradient, stack.rest, self._moments[2]),
+            (encoder.matrices, encoder.gradient, encoder.rounded, self._moments[0]),
+            (encoder.vectors, encoder.vector_gradient, encoder.rounded_vectors, self._moments[1]),
+            (encoder.rest, encoder.rest_gradient, encoder.rest, self._moments[2]),
         ):
             _step[(triton.cdiv(len(weights), ELEMENTS),)](
                 weights,
@@ -76,7 +76,7 @@ class StackOptimizer:
                 ELEMENTS,
                 rounded is not weights,
             )
-        ids, order, gradient = stack.embeddings.word_gradients()
+        ids, order, gradient = encoder.embeddings.word_gradients()
         _step_words[(len(order),)](
             ids, order, gradient, len(order), *self._rows(), OCCURRENCES, triton.next_power_of_2(self._table.shape[1])
         )

@@ -39,7 +39,7 @@ class StepInputs(Protocol):
 
 
 def step_inputs(graphs: CudaGraphs) -> StepInputs:
-    return PaddedSteps(graphs) if graphs.stack is None else RowSteps(graphs)
+    return PaddedSteps(graphs) if graphs.fused_encoder is None else RowSteps(graphs)
 
 
 class PaddedSteps:

@@ -63,7 +63,7 @@ def predict(
         waiting.clear()
         progress(done, len(rows))
 
-    layout = PaddedPass(graphs) if batch_invariant or graphs.stack is None else RowPass(graphs)
+    layout = PaddedPass(graphs) if batch_invariant or graphs.fused_encoder is None else RowPass(graphs)
     for batch, shape, packed in layout.packed(tokens, rows, batch_invariant):
         one = graphs.recorder.once((type(layout), shape), lambda: _record(graphs, layout, shape, packed.size))  # noqa: B023
         # Pinned, so that the next batch is packed here while this one is computed there.

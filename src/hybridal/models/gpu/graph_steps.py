@@ -148,8 +148,8 @@ class GraphSteps:
 
 
 def _optimizer(graphs: CudaGraphs, rules: Rules) -> Optimizer:
-    if (stack := graphs.stack) is None:
+    if (encoder := graphs.fused_encoder) is None:
         return TorchOptimizer(graphs.classifier.trainable(), rules.weight_decay, graphs.recorder.device)
-    from hybridal.models.gpu.adamw_kernels import StackOptimizer
+    from hybridal.models.gpu.adamw_kernels import FusedEncoderAdamW
 
-    return StackOptimizer(stack, rules.weight_decay, MAX_STEPS_PER_RUN)
+    return FusedEncoderAdamW(encoder, rules.weight_decay, MAX_STEPS_PER_RUN)

@@ -18,7 +18,7 @@ from hybridal.models.gpu.recorder import Recorder
 from hybridal.models.token_arrays import Progress, Tokens
 
 if TYPE_CHECKING:
-    from hybridal.models.gpu.stack import Stack
+    from hybridal.models.gpu.fused_encoder import FusedEncoder
 
 
 class CudaGraphs:
@@ -27,16 +27,16 @@ class CudaGraphs:
     Args:
         classifier: On a CUDA device, with an encoder of our own.
         recorder: Records and keeps the graphs.
-        stack: Kernels for the encoder's layers; without them batches are padded and torch's own kernels run.
+        fused_encoder: Kernels for the encoder's layers; without them batches are padded and torch's own kernels run.
     """
 
-    def __init__(self, classifier: Classifier, recorder: Recorder, stack: Stack | None = None) -> None:
-        self.classifier, self.recorder, self.stack = classifier, recorder, stack
+    def __init__(self, classifier: Classifier, recorder: Recorder, fused_encoder: FusedEncoder | None = None) -> None:
+        self.classifier, self.recorder, self.fused_encoder = classifier, recorder, fused_encoder
 
     def weights_changed(self) -> None:
         """Must be called after the classifier's weights were written from elsewhere."""
-        if self.stack is not None:
-            self.stack.refresh()
+        if self.fused_encoder is not None:
+            self.fused_encoder.refresh()
 
     def steps(self, rules: Rules) -> GraphSteps:
         """Optimiser steps; graphs, once recorded, serve all rounds with the same weight decay."""
@@ -55,24 +55,24 @@ class CudaGraphs:
         return self.classifier.run(PaddedBatch(ids, mask))
 
     def run_row(self, inputs: Tensor, texts: int, longest: int) -> ClassifierOutput:
-        """Texts in one row without padding, for a classifier with a stack."""
+        """Texts in one row without padding, for a classifier with a fused encoder."""
         from hybridal.models.gpu.token_row import TokenRow
 
-        assert self.stack is not None
+        assert self.fused_encoder is not None
         row = TokenRow.of(inputs, texts, longest, first_tokens=self.classifier.pooling == "first")
-        return self.stack.run(row)
+        return self.fused_encoder.run(row)
 
 
 def cuda_graphs(classifier: Classifier) -> CudaGraphs:
     """The graphs of a classifier, with our own kernels if all its layers are trained."""
     recorder = Recorder(classifier.device.torch)
-    return CudaGraphs(classifier, recorder, None if classifier.encoder.frozen_modules else stack_of(classifier))
+    return CudaGraphs(classifier, recorder, None if classifier.encoder.frozen_modules else fused_encoder_of(classifier))
 
 
-def stack_of(classifier: Classifier) -> Stack | None:
+def fused_encoder_of(classifier: Classifier) -> FusedEncoder | None:
     """Our own kernels, if Triton is installed: torch's builds for CUDA bring it."""
     if importlib.util.find_spec("triton") is None:
         return None
-    from hybridal.models.gpu.stack import Stack
+    from hybridal.models.gpu.fused_encoder import FusedEncoder
 
-    return Stack(classifier.module)
+    return FusedEncoder(classifier.module)

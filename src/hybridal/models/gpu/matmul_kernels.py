@@ -87,7 +87,7 @@ def _product(
     SIDE: tl.constexpr, DEEP: tl.constexpr, EVEN: tl.constexpr, BIAS: tl.constexpr, AFTER: tl.constexpr,
     SUMS: tl.constexpr,
 ) -> None:  # fmt: skip
-    """A program for each tile; where sums are asked for, a last column of programs adds up the rows of `left`."""
+    """A program for each tile; with `SUMS`, a last column of programs adds up the rows of `left`."""
     row = tl.program_id(0) * SIDE + tl.arange(0, SIDE)
     column = tl.program_id(1) * SIDE + tl.arange(0, SIDE)
     inner = tl.arange(0, DEEP)

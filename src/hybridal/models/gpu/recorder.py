@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import torch
 
 from hybridal.errors import UserError
-from hybridal.models.generators import GENERATOR_LOCK
 from hybridal.models.process_settings import make_deterministic
+from hybridal.models.torch_generators import GENERATOR_LOCK
 
 Made = TypeVar("Made")
 

@@ -10,10 +10,9 @@ from torch import nn
 
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.models.classifier import Classifier
-from hybridal.models.classifier_input import Source
-from hybridal.models.generators import seeded
 from hybridal.models.process_settings import return_freed_memory
 from hybridal.models.token_arrays import Progress, Tokens, length_sorted, no_progress
+from hybridal.models.torch_generators import seeded
 
 # Tokens of a batch. Large batches keep a GPU busy; on a processor they cost cache misses, and small ones overhead.
 TOKENS = {"cuda": 2**15, "mps": 2**15, "cpu": 3 * 2**10}

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from hybridal.core.outputs import Ints
 from hybridal.core.rules import Rules
 from hybridal.models.classifier import Classifier
-from hybridal.models.generators import seeded
+from hybridal.models.torch_generators import seeded
 from hybridal.models.training.adamw import PARTS, AdamW
 from hybridal.models.training.examples import Examples
 from hybridal.updates import Weights

@@ -23,10 +23,10 @@ RULES = protocol("paper", {"learning_rate": 1e-4})
 PLAIN = Device(ON.type, "fp32", fast=False)
 
 
-def stacked(classifier: Classifier) -> CudaGraphs:
-    from hybridal.models.gpu.stack import Stack
+def fused(classifier: Classifier) -> CudaGraphs:
+    from hybridal.models.gpu.fused_encoder import FusedEncoder
 
-    classifier.graphs = graphs = CudaGraphs(classifier, Repeater(ON.type), Stack(classifier.module))
+    classifier.graphs = graphs = CudaGraphs(classifier, Repeater(ON.type), FusedEncoder(classifier.module))
     return graphs
 
 
@@ -35,7 +35,7 @@ def stacked(classifier: Classifier) -> CudaGraphs:
     ("architecture", "pooling"),
     [("bert", "mean"), ("roberta", "first"), ("distilbert", "mean"), ("mpnet", "first"), ("mpnet", "mean")],
 )
-def test_a_stack_trains_as_the_encoder_s_own_layers_do(
+def test_it_trains_as_the_encoder_s_own_layers_do(
     architecture: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
 ) -> None:
     backbone = random_backbone(architecture, tiny.folder, tmp_path)
@@ -45,7 +45,7 @@ def test_a_stack_trains_as_the_encoder_s_own_layers_do(
     found = []
     for classifier, steps in (
         (plain, PlainSteps(plain, RULES)),
-        (other, GraphSteps(stacked(other), RULES)),
+        (other, GraphSteps(fused(other), RULES)),
     ):
         steps.begin(None)
         steps.run(texts, batches, [1e-4, 1e-3], 1)
@@ -57,10 +57,10 @@ def test_a_stack_trains_as_the_encoder_s_own_layers_do(
 @needs_kernels
 def test_loaded_weights_are_used(tiny: Backbone, task: Task) -> None:
     classifier = Classifier(tiny, task.classes, 7, PLAIN)
-    stack = stacked(classifier).stack
-    assert stack is not None
+    encoder = fused(classifier).fused_encoder
+    assert encoder is not None
     start = classifier.weights()
     classifier.load({name: weight + 1 for name, weight in start.items()})
-    names = stack.named(stack.arrays)
+    names = encoder.named(encoder.arrays)
     assert set(names) == set(start)
     assert all(torch.equal(piece, start[name] + 1) for name, piece in names.items())

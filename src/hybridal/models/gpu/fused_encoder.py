@@ -26,7 +26,7 @@ from hybridal.models.gpu.weight_layout import Vectors, one_array, parts_of, piec
 SITES = 3
 
 
-class Stack:
+class FusedEncoder:
     """Computes rows of texts with a classifier's own weights.
 
     The classifier's parameters become views of few arrays, so that padded batches through its own modules use the same
@@ -214,13 +214,15 @@ def _linear_gelu(values: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, 
 
 class _Layers(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, embedded: Tensor, bias: Tensor | None, stack: Stack, row: TokenRow, training: bool) -> Tensor:
-        ctx.stack, ctx.row, ctx.training = stack, row, training
+    def forward(
+        ctx: Any, embedded: Tensor, bias: Tensor | None, encoder: FusedEncoder, row: TokenRow, training: bool
+    ) -> Tensor:
+        ctx.encoder, ctx.row, ctx.training = encoder, row, training
         ctx.bias = None if bias is None else bias.detach()
         ctx.kept = [] if embedded.requires_grad else None
-        return stack.forward(embedded, bias, row, training, ctx.kept)
+        return encoder.forward(embedded, bias, row, training, ctx.kept)
 
     @staticmethod
     def backward(ctx: Any, above: Tensor) -> tuple[Tensor | None, ...]:
-        found = ctx.stack.backward(above.contiguous(), ctx.bias, ctx.row, ctx.training, ctx.kept)
+        found = ctx.encoder.backward(above.contiguous(), ctx.bias, ctx.row, ctx.training, ctx.kept)
         return *found, None, None, None
