@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from transformers import AutoModelForSequenceClassification
 
 from hybridal.backbones import Backbone
 from hybridal.models.classifier import Classifier
@@ -96,3 +97,15 @@ def test_saving_under_other_names_and_at_a_temperature_changes_nothing(
     saved = json.loads((tmp_path / "saved" / "config.json").read_text(encoding="utf-8"))
     assert saved["id2label"] == {"0": "one", "1": "two"}
     assert saved["label2id"] == {"one": 0, "two": 1}
+
+
+@KINDS
+def test_a_saved_model_s_logits_are_divided_by_the_temperature(
+    backbone: Backbone, task: Task, batch: PaddedBatch, tmp_path: Path
+) -> None:
+    classifier = classifier_of(backbone, task)
+    classifier.save(tmp_path / "saved", temperature=2.0)
+    model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved").eval()
+    with torch.inference_mode():
+        theirs = model(input_ids=batch.inputs, attention_mask=batch.mask).logits
+        torch.testing.assert_close(theirs, classifier.run(batch).logits / 2)
