@@ -10,6 +10,7 @@ from torch import nn
 
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.models.classifier import Classifier
+from hybridal.models.classifier_input import Source
 from hybridal.models.process_settings import return_freed_memory
 from hybridal.models.token_arrays import Progress, Tokens, length_sorted, no_progress
 from hybridal.models.torch_generators import seeded
