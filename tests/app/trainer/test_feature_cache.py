@@ -27,7 +27,7 @@ class FakeChapter(Chapter):
     def encoder_key(self) -> tuple[Any, ...]:
         return self, self.trained
 
-    def read(self, texts: Sequence[str]) -> Floats:
+    def text_features(self, texts: Sequence[str]) -> Floats:
         self.read_texts += texts
         return np.array([[len(text), self.trained] for text in texts], dtype=np.float32)
 
