@@ -286,7 +286,7 @@ class Learner:
             >>> task = toy_task()
             >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
             >>> learner.advice().sentence
-            'There is neither validation nor a second model to compare with yet; keep labelling.'
+            'There is neither validation nor a second model to compare with yet. Keep labelling.'
         """
         return advise(self.history, len(self.experiment.task.classes), self._left)
 
