@@ -17,6 +17,7 @@ from bench.tables import interval, table
 from hybridal.core.outputs import Floats, Ints
 from hybridal.lab.study.study_presets import preset
 from hybridal.measures.calibration import nll
+from hybridal.measures.objective import SingleLabel
 from hybridal.models.training.class_descriptions import class_descriptions, readable_names
 from hybridal.models.training.probe import LabelledFeatures, Prober
 from hybridal.models.transformer import TransformerModel
@@ -97,7 +98,7 @@ def scores(known: Read, classes: int) -> Iterator[tuple[int, int, float, float]]
         for labels in LABELS:
             some = rows[:labels]
             for level, described in enumerate(known.described):
-                probe = prober.best(known.features[some], known.labels[some], classes, described)
+                probe = prober.best(known.features[some], known.labels[some], SingleLabel(classes), described)
                 logits = probe.logits(known.tested)
                 right = f1_score(known.truth, logits.argmax(axis=1), average="macro", zero_division=0)
                 yield labels, level, float(right), nll(logits, known.truth)

@@ -21,6 +21,7 @@ from hybridal.acquisition.margin import margins
 from hybridal.core.outputs import Floats, Ints
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.calibration import softmax
+from hybridal.measures.objective import SingleLabel
 from hybridal.models.training.class_descriptions import readable_names
 from hybridal.models.training.probe import Prober
 from hybridal.models.transformer import TransformerModel
@@ -129,7 +130,7 @@ def run(
     chosen = first_draw(pool, BATCH, rng, names)
     sample, before = rng.permutation(len(pool))[:CANDIDATES], None
     for _ in range(ROUNDS):
-        probe = prober.best(pool[chosen], texts.labels[chosen], classes, described)
+        probe = prober.best(pool[chosen], texts.labels[chosen], SingleLabel(classes), described)
         logits = probe.logits(pool)
         now = logits.argmax(axis=1)
         left = np.setdiff1d(sample, chosen)

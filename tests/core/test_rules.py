@@ -44,6 +44,7 @@ INVALID: list[tuple[str, Any]] = [
     *((name, value) for name in CHOICES for value in ("other", "", None, 1, True, ["on"])),
     *(("calibrate", value) for value in ("yes", 1, None)),
     *(("split_seed", value) for value in (1.5, "x", True)),
+    *(("thresholds", value) for value in ("best", "", "cost", "cost:0", "cost:-1", "cost:inf", "half:2", None, 1, 0.5)),
 ]
 
 

@@ -15,6 +15,7 @@ from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.measures.calibration import nll
+from hybridal.measures.objective import SingleLabel
 from hybridal.models import token_arrays as tokens
 from hybridal.models.model_protocol import Model
 from hybridal.models.training import forward_passes
@@ -187,7 +188,9 @@ def test_class_names_are_additional_examples(task: Task, tiny: Backbone) -> None
     np.testing.assert_allclose(model.features.of(model.named), names, atol=1e-5)
     # In the probe of the pretrained encoder ...
     labels, features = POOL.labels[POOL.order], model.features.of(POOL.order)
-    expected = fit_probe(np.vstack([features, names]), np.array([*labels, 0, 1]), 2, model.probe(POOL).penalty)
+    expected = fit_probe(
+        np.vstack([features, names]), np.array([*labels, 0, 1]), SingleLabel(2), model.probe(POOL).penalty
+    )
     np.testing.assert_allclose(model.probe(POOL).weight, expected.weight, atol=1e-4)
     # ... in training ...
     costs = [each.fit(Plan(each.start(POOL), POOL.order), POOL, 1).cost for each in (model, plain)]
@@ -195,7 +198,7 @@ def test_class_names_are_additional_examples(task: Task, tiny: Backbone) -> None
     # ... and where a head is fitted to an encoder that was trained.
     trained = model.classifier.weights()
     read = model.text_features([*(task.train.texts[row] for row in POOL.order), *readable_names(task.classes)])
-    head = fit_probe(read, np.array([*labels, 0, 1]), 2, model.probe(POOL).penalty)
+    head = fit_probe(read, np.array([*labels, 0, 1]), SingleLabel(2), model.probe(POOL).penalty)
     model.load(model.start(POOL, trained))
     np.testing.assert_allclose(model.classifier.head().weight, head.weight, atol=1e-3)
 

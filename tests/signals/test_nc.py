@@ -5,6 +5,7 @@ import pytest
 
 from hybridal.core.outputs import Floats, Ints
 from hybridal.errors import UserError
+from hybridal.measures.objective import SingleLabel
 from hybridal.signals.nc import Nc, within_class_spread
 from hybridal.testing import FakeModel
 
@@ -29,9 +30,9 @@ def test_nc_is_the_spread_on_validation() -> None:
 def test_classes_weigh_the_same_and_lone_texts_nothing() -> None:
     rng = np.random.default_rng(2)
     features, labels = rng.normal(size=(30, 4)), np.array([0] * 20 + [1] * 9 + [2])
-    assert within_class_spread(features, labels) == pytest.approx(brute(features, labels))
+    assert within_class_spread(features, SingleLabel(3).targets(labels)) == pytest.approx(brute(features, labels))
 
 
 def test_only_lone_texts_are_refused() -> None:
     with pytest.raises(UserError, match="class with two texts"):
-        within_class_spread(np.zeros((2, 2)), np.array([0, 1]))
+        within_class_spread(np.zeros((2, 2)), SingleLabel(2).targets(np.array([0, 1])))

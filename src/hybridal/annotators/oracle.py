@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hybridal.annotators import Annotator
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
-from hybridal.tasks.task import Task
+from hybridal.tasks.task import Answer, Task
 
 
 class Oracle:
@@ -26,7 +26,7 @@ class Oracle:
             id: int(label) for _, split in task.splits() for id, label in zip(split.ids, split.labels, strict=True)
         }
 
-    def label(self, texts: Mapping[str, str]) -> Mapping[str, str]:
+    def label(self, texts: Mapping[str, str]) -> Mapping[str, Answer]:
         unknown = {id: text for id, text in texts.items() if self._labels[id] == UNKNOWN}
         if unknown and self._otherwise is None:
             raise UserError(
@@ -34,5 +34,5 @@ class Oracle:
                 "give `labels` a file to label texts as they are chosen.",
                 field="labels",
             )
-        known = {id: self._task.classes[self._labels[id]] for id in texts if id not in unknown}
+        known = {id: self._task.answer(self._labels[id]) for id in texts if id not in unknown}
         return {**known, **(self._otherwise.label(unknown) if unknown and self._otherwise else {})}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.core.rounds import LabelChanges
 
@@ -22,13 +23,15 @@ class Pool:
     """The labels of the training texts; immutable, every change returns a new pool. Rows are positions in train.
 
     Attributes:
-        labels: The class number of each row; `UNKNOWN` without a label, `LEFT_OUT` if the text is excluded.
+        labels: The class number of each row, or the number of its set of classes; `UNKNOWN` without a label,
+            `LEFT_OUT` if the text is excluded.
         order: The labelled rows to learn from, in the order in which they got their labels.
         newest: How many rows at the end of `order` no model has learnt yet.
         pending: Rows that were chosen and have no label yet.
         held: Rows for validation, never learnt: either pending, or labelled and not in `order`.
         corrected: How many learnt labels were replaced since the last update.
         withdrawn: How many learnt labels were withdrawn since the last update.
+        label_sets: The sets of classes by number, if a text may have several.
 
     >>> pool = Pool.unlabelled(5).choose(np.array([3, 1])).reveal({3: 0, 1: 1})
     >>> pool.order.tolist(), pool.newest_rows().tolist(), pool.candidates().tolist()
@@ -47,11 +50,12 @@ class Pool:
     held: Ints = field(default_factory=_no_rows)
     corrected: int = 0
     withdrawn: int = 0
+    label_sets: LabelSets | None = None
 
     @classmethod
-    def unlabelled(cls, size: int) -> Pool:
+    def unlabelled(cls, size: int, label_sets: LabelSets | None = None) -> Pool:
         """Return a pool of `size` texts without labels."""
-        return cls(np.full(size, UNKNOWN, dtype=np.int64))
+        return cls(np.full(size, UNKNOWN, dtype=np.int64), label_sets=label_sets)
 
     def __len__(self) -> int:
         return len(self.order)
@@ -76,23 +80,45 @@ class Pool:
         >>> pool = Pool.unlabelled(5).reveal({0: 0, 3: 0, 1: 1}).learnt()
         >>> pool.reveal({1: 0, 2: 2}).withdraw(np.array([3])).label_changes()
         LabelChanges(known=1, added=1, corrected=1, withdrawn=1, new_class_count=1, expected=1.0, last=False,
-             counts=(2, 0, 1), unseen=1)
+             counts=(2, 0, 1), unseen=1, texts=None)
         """
-        older, newest = self.labels[self.older_rows()], self.labels[self.newest_rows()]
+        older, newest = self.older_rows(), self.newest_rows()
         added = max(0, self.newest - self.corrected)  # a corrected label may be withdrawn later
+        known = self._class_counts(older)
         # Good-Turing: the next text is of an unseen class about as often as a known text is the only one of its class.
-        unseen_share = int((np.bincount(older) == 1).sum()) / max(1, len(older))
-        unseen = newest[~np.isin(newest, older)]
+        unseen_share = int((known == 1).sum()) / max(1, len(older))
+        new = np.setdiff1d(np.flatnonzero(self._class_counts(newest)), np.flatnonzero(known))
         return LabelChanges(
             known=len(older),
             added=added,
             corrected=self.corrected,
             withdrawn=self.withdrawn,
-            new_class_count=len(np.unique(unseen)),
+            new_class_count=len(new),
             expected=added * unseen_share,
-            counts=tuple(np.bincount(self.labels[self.order]).tolist()),
-            unseen=len(unseen),
+            counts=tuple(self._class_counts(self.order).tolist()),
+            unseen=self._with_any(newest, new),
+            texts=None if self.label_sets is None else len(self.order),
         )
+
+    def rarest_class(self) -> Ints:
+        """For each row its class; of several classes the one with the fewest labels. A text without any has its own."""
+        if self.label_sets is None:
+            return self.labels
+        targets = self.label_sets.targets(self.labels) > 0
+        counts = np.where(targets, self.label_sets.counts(self.labels[self.order]), len(self.labels) + 1)
+        return np.where(targets.any(axis=1), counts.argmin(axis=1), self.label_sets.classes)
+
+    def _class_counts(self, rows: Ints) -> Ints:
+        """How many of these labelled rows have each class."""
+        if self.label_sets is None:
+            return np.bincount(self.labels[rows])
+        return self.label_sets.counts(self.labels[rows])
+
+    def _with_any(self, rows: Ints, classes: Ints) -> int:
+        """How many of these labelled rows have one of the classes."""
+        if self.label_sets is None:
+            return int(np.isin(self.labels[rows], classes).sum())
+        return int((self.label_sets.targets(self.labels[rows])[:, classes] > 0).any(axis=1).sum())
 
     def choose(self, rows: Ints, held: Ints | None = None) -> Pool:
         """Make rows pending, in this order, after those of `held`, which are for validation."""

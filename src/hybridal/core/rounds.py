@@ -44,6 +44,10 @@ class Metrics:
     ece_scaled: float
     support: tuple[int, ...] = ()
 
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields as a JSON object."""
+        return asdict(self)
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Metrics:
         """Create metrics from their JSON object.
@@ -51,7 +55,44 @@ class Metrics:
         Args:
             data: The fields by name.
         """
-        return cls(**{**data, "support": tuple(data.get("support", ()))})
+        known = {**data, "support": tuple(data.get("support", ()))}
+        if "macro_f1" not in known:
+            return Metrics(**known)
+        return MultiLabelMetrics(**{_IN_MEMORY.get(name, name): value for name, value in known.items()})
+
+
+@dataclass(frozen=True)
+class MultiLabelMetrics(Metrics):
+    """How good a model is on one split of a task with several labels per text.
+
+    `accuracy` is the share of exact matches and `right` their number, as in scikit-learn; `f1` is the macro-F1. In
+    JSON they are called `exact_match` and `macro_f1`. `nll`, `ece` and `brier` are means over decisions, a decision
+    being one class of one text.
+
+    Attributes:
+        micro_f1: The F1 over all decisions.
+        lrap: The label ranking average precision.
+        hamming: The share of wrong decisions.
+
+    Example:
+        >>> found = MultiLabelMetrics(n=2, right=1, accuracy=0.5, f1=0.67, nll=0.3, ece=0.1, brier=0.1, nll_scaled=0.3,
+        ...     ece_scaled=0.1, support=(1, 2), micro_f1=0.8, lrap=0.9, hamming=0.25)
+        >>> found.to_json()["macro_f1"], Metrics.from_json(found.to_json()) == found
+        (0.67, True)
+    """
+
+    micro_f1: float = 0.0
+    lrap: float = 0.0
+    hamming: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields as a JSON object, under their names there."""
+        names = {known: name for name, known in _IN_MEMORY.items()}
+        return {names.get(name, name): value for name, value in asdict(self).items()}
+
+
+# Names of fields in the JSON objects of `MultiLabelMetrics`, and in memory.
+_IN_MEMORY = {"exact_match": "accuracy", "macro_f1": "f1"}
 
 
 @dataclass(frozen=True)
@@ -91,6 +132,7 @@ class LabelChanges:
         last: Whether the round is the last, so that its model is the one to use.
         counts: Labels of each class, old and new.
         unseen: New labels of classes that had none before.
+        texts: How many texts have a label, if a text may have several classes; else None.
 
     Example:
         >>> changes = LabelChanges(known=40, added=10, corrected=2, counts=(30, 22))
@@ -107,10 +149,13 @@ class LabelChanges:
     last: bool = False
     counts: tuple[int, ...] = ()
     unseen: int = 0
+    texts: int | None = None
 
     @property
     def labels(self) -> int:
-        """How many labels there are now."""
+        """How many labelled texts there are now."""
+        if self.texts is not None:
+            return self.texts
         return sum(self.counts) if self.counts else self.known + self.added + self.corrected
 
     @property
@@ -182,6 +227,7 @@ class Round:
         reason: Why the schedule chose this update.
         label_changes: The labels that came since the last update.
         cross: Metrics of cross-fitted probes of the frozen encoder if there is no validation: a lower bound.
+        thresholds: With several labels per text: the probability from which each class is given.
 
     Example:
         >>> from hybridal.testing import fake_history
@@ -206,6 +252,7 @@ class Round:
     reason: str = ""
     label_changes: LabelChanges | None = None
     cross: Metrics | None = None
+    thresholds: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
         """A short form; `to_json` has all fields."""
@@ -232,8 +279,16 @@ class Round:
         return replace(self, acquired=chosen.acquired, scores=chosen.scores, held=chosen.held, seconds=seconds)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as a JSON object."""
-        return asdict(self)
+        """Return all fields as a JSON object; those of several labels per text only where they have a value."""
+        data = asdict(self)
+        if self.label_changes is not None and self.label_changes.texts is None:
+            del data["label_changes"]["texts"]
+        for split in ("validation", "test", "cross"):
+            found: Metrics | None = getattr(self, split)
+            data[split] = None if found is None else found.to_json()
+        if not self.thresholds:
+            del data["thresholds"]
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Round:
@@ -253,4 +308,5 @@ class Round:
         known["acquired"] = tuple(known["acquired"])
         known["scores"] = tuple(known["scores"])
         known["held"] = tuple(known.get("held", ()))
+        known["thresholds"] = tuple(known.get("thresholds", ()))
         return cls(**known)

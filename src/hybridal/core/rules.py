@@ -18,6 +18,33 @@ def _require(holds: bool, name: str, rule: str) -> None:
         raise UserError(f"Protocol: `{name}` {rule}.", field=f"protocol.{name}")
 
 
+def parse_thresholds(spec: str) -> tuple[str, float]:
+    """Return what decision thresholds are chosen for, and the cost of a missed label in wrong ones.
+
+    Args:
+        spec: `macro_f1`, `micro_f1`, `half`, or `cost:R`.
+
+    Raises:
+        UserError: The spec is none of these.
+
+    Example:
+        >>> parse_thresholds("macro_f1"), parse_thresholds("cost:4")
+        (('macro_f1', 1.0), ('cost', 4.0))
+    """
+    name, _, ratio = spec.partition(":")
+    if spec in ("macro_f1", "micro_f1", "half"):
+        return spec, 1.0
+    cost = 0.0
+    with suppress(ValueError):
+        cost = float(ratio)
+    _require(
+        name == "cost" and 0 < cost < math.inf,
+        "thresholds",
+        f"must be macro_f1, micro_f1, half, or cost:R with a positive R, not '{spec}'",
+    )
+    return name, cost
+
+
 @dataclass(frozen=True)
 class Rules:
     """A protocol: the numbers and choices that stay fixed during a run. The defaults are those of the paper's text.
@@ -62,6 +89,8 @@ class Rules:
         validation_share: That share.
         validation_size: The maximum number of validation texts, drawn by the run's seed, stratified if fixed.
         late_class: In a simulation, the round from which texts of the last class can be chosen.
+        thresholds: With several labels per text, what decision thresholds are best for: macro_f1, micro_f1, half (0.5),
+            or cost:R, where a missed label costs R times as much as a wrong one.
 
     Example:
         >>> protocol("paper").initial, protocol("reference").dropout, protocol("paper", {"rounds": 3}).rounds
@@ -106,6 +135,7 @@ class Rules:
     validation_share: float = 0.1
     validation_size: int | None = None
     late_class: int | None = None
+    thresholds: str = "macro_f1"
 
     def __post_init__(self) -> None:
         for name, wrong in type_errors(self):
@@ -120,6 +150,7 @@ class Rules:
         _require(self.learning_rate > 0, "learning_rate", "must be positive")
         _require(0 < self.validation_share < 1, "validation_share", "is a share of the labels, between 0 and 1")
         _require(self.warmup <= 1, "warmup", "is a share of the steps, at most 1")
+        parse_thresholds(self.thresholds)
         for name in ("weight_decay", "min_delta", "warmup", "min_steps", "min_finetune_steps", "probe_until"):
             _require(getattr(self, name) >= 0, name, "must not be negative")
 

@@ -30,6 +30,7 @@ from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import usable_path, write_whole
 from hybridal.tasks import Task, load_task
 from hybridal.tasks.file_formats import read_csv
+from hybridal.tasks.task import Answer
 from hybridal.trackers import TRACKERS, Tracker, Tracking
 
 
@@ -150,12 +151,13 @@ class ActiveLearner(Learner):
             return f"{asked} were requested; validation texts come first, the others follow once these are labelled"
         return super()._shortage(ids, asked)
 
-    def _apart(self, labels: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    def _apart(self, labels: Mapping[str, Answer]) -> tuple[Mapping[str, Answer], Mapping[str, Answer]]:
         measured = {id: name for id, name in labels.items() if id in self._validation_rows}
         return {id: name for id, name in labels.items() if id not in measured}, measured
 
-    def _measure_by(self, labels: Mapping[str, str]) -> None:
-        numbers = {self._validation_rows[id]: self.experiment.task.class_index(name) for id, name in labels.items()}
+    def _measure_by(self, labels: Mapping[str, Answer]) -> None:
+        number = self.experiment.task.label_number
+        numbers = {self._validation_rows[id]: number(answer) for id, answer in labels.items()}
         if numbers:
             self._validation_labels[[*numbers]] = [*numbers.values()]
             self.transformer.relabel_validation(self._validation_labels)
@@ -232,7 +234,7 @@ class ActiveLearner(Learner):
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
         task, settings, fact, encoder = self.experiment.task, self.settings, self.history[-1], self.transformer.encoder
-        labels = tuple(task.label(number) for number in range(len(task.classes)))
+        labels = tuple(task.class_labels)
 
         def write(target: Path) -> None:
             export_model(classifier, encoder, task, settings, fact, target)
@@ -446,7 +448,8 @@ class ActiveLearner(Learner):
 
     def _restore(self, folder: RunFolder) -> None:
         self._key = folder.about()["key"]
-        saved, state, history = checkpoint.load(folder.checkpoint), self._state, folder.history()
+        saved = checkpoint.load(folder.checkpoint, self.experiment.task.label_sets)
+        state, history = self._state, folder.history()
         if saved is not None:
             state, fact = saved
             if fact is not None:

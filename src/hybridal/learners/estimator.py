@@ -160,7 +160,7 @@ class EstimatorLearner(Learner):
             ['low', 'high']
         """
         task = self.experiment.task
-        classes = np.asarray([task.label(number) for number in range(len(task.classes))])
+        classes = np.asarray(task.class_labels)
         found: NDArray[Any] = classes[self.predict_proba(X).argmax(axis=1)]
         return found
 
@@ -248,7 +248,7 @@ class EstimatorModel:
 
     def view(self, validation: Outputs | None, pool: Pool) -> Any:  # noqa: ARG002
         """Return what signals may see."""
-        return EstimatorLook(validation, self.validation_labels)
+        return EstimatorLook(validation, self.validation_labels, len(self.task.classes))
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> Any:  # noqa: ARG002
         """Return what acquisitions may see."""

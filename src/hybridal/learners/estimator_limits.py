@@ -10,6 +10,7 @@ import numpy as np
 from hybridal.acquisition import Acquisition
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.errors import UserError
+from hybridal.measures.objective import Objective, SingleLabel
 from hybridal.schedules import Schedule, spec_of
 from hybridal.signals import Signal
 from hybridal.updates.anchor import Anchor
@@ -53,7 +54,7 @@ def check_signals(signals: Sequence[Signal], labels: Ints, classes: int) -> None
     """Compute each signal once on uniform predictions, to find those that need more than an estimator has."""
     nothing = Outputs(np.zeros((len(labels), classes))) if len(labels) else None
     for signal in signals:
-        look = EstimatorLook(nothing, labels, f"The signal '{signal.name}'")
+        look = EstimatorLook(nothing, labels, classes, f"The signal '{signal.name}'")
         if signal.needs_features:
             look.refuse()
         signal.snapshot(look)
@@ -67,8 +68,9 @@ def check_acquisition(acquisition: Acquisition, X: Any, classes: int) -> None:
 class EstimatorLook:
     """The model view of an estimator: predictions on validation rows, but no weights."""
 
-    def __init__(self, validation: Outputs | None, labels: Ints, who: str = "This signal") -> None:
+    def __init__(self, validation: Outputs | None, labels: Ints, classes: int, who: str = "This signal") -> None:
         self._validation, self.validation_labels, self._who = validation, labels, who
+        self.objective: Objective = SingleLabel(classes)
 
     @property
     def validation(self) -> Outputs:

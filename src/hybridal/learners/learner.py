@@ -29,7 +29,7 @@ from hybridal.registry import hint_or_list
 from hybridal.reports.number_formats import counted
 from hybridal.schedules import Schedule, decide
 from hybridal.tasks.single import ONE_LABEL, is_several
-from hybridal.tasks.task import Task, is_missing, label_text
+from hybridal.tasks.task import Answer, Task, is_missing, label_text
 from hybridal.updates import Update
 
 
@@ -135,7 +135,7 @@ class Learner:
         chosen = self._acquired.get(self._state.round, Chosen(0))
         scores = dict(zip(chosen.acquired, chosen.scores, strict=True))
         believed = self._probabilities(ids, candidates)
-        names = [task.label(number) for number in range(len(task.classes))]
+        names = task.class_labels
         return Batch(
             tuple(
                 Query(task.id(id), texts[id], scores.get(id), dict(zip(names, row, strict=True)) if row else None)
@@ -193,12 +193,12 @@ class Learner:
             >>> learner.teach(["train-2", "train-3"], ["food", None], update=False)
             TeachResult(1 label to learn from, 1 text skipped; the model is unchanged: update=False)
         """
-        given, skipped = _given(texts, labels)
+        given, skipped = _given(texts, labels, self.experiment.task)
         return self._teach(given, update, skipped)
 
-    def _teach(self, labels: Mapping[str, str], update: bool, skipped: int = 0) -> TeachResult:
+    def _teach(self, labels: Mapping[str, Answer], update: bool, skipped: int = 0) -> TeachResult:
         learnt, measured = self._apart(labels)
-        rows = {self._row(id): self.experiment.task.class_index(name) for id, name in learnt.items()}
+        rows = {self._row(id): self.experiment.task.label_number(answer) for id, answer in learnt.items()}
         self._measure_by(measured)
         if rows:
             self._state = replace(self._state, pool=self._state.pool.reveal(rows, waiting=not update))
@@ -221,11 +221,11 @@ class Learner:
             return "there are no labels to learn from yet"
         return "" if learnt or pool.label_changes().changed else "all labels are of validation texts"
 
-    def _apart(self, labels: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    def _apart(self, labels: Mapping[str, Answer]) -> tuple[Mapping[str, Answer], Mapping[str, Answer]]:
         """Split labels into those to learn from and those of validation texts."""
         return labels, {}
 
-    def _measure_by(self, labels: Mapping[str, str]) -> None:
+    def _measure_by(self, labels: Mapping[str, Answer]) -> None:
         """Store labels of validation texts."""
 
     def run(self, annotator: Annotator, rounds: int) -> list[Round]:
@@ -257,7 +257,7 @@ class Learner:
             if not ids:
                 break
             texts = {self.experiment.task.id(id): self._texts[id] for id in ids}
-            answers = _answers(annotator, texts)
+            answers = _answers(annotator, texts, self.experiment.task)
             if not answers:
                 break
             fact = self._teach(answers, update=True).trained
@@ -472,8 +472,8 @@ def check_keywords(learner: type[Learner], overrides: Mapping[str, Any]) -> None
 
 
 def _given(
-    texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None
-) -> tuple[dict[str, str], int]:
+    texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None, task: Task
+) -> tuple[dict[str, Answer], int]:
     """Return labels by id, both as text, and the number of texts without a label."""
     if isinstance(texts, Mapping):
         if labels is not None:
@@ -488,16 +488,32 @@ def _given(
     labels = list(labels)
     if len(labels) != len(ids):
         raise UserError(f"teach: there are {len(ids)} texts and {len(labels)} labels; give one for each, or None.")
-    given: dict[str, str] = {}
+    given: dict[str, Answer] = {}
+    skipped = 0
     for id, label in zip(ids, labels, strict=True):
-        if is_several(label):
-            raise UserError(f"teach: the label of id '{id}' is {label!r:.40}; {ONE_LABEL}")
-        if not is_missing(label) and given.setdefault(id, label_text(label)) != label_text(label):
-            raise UserError(f"teach: id '{id}' has two labels, '{given[id]}' and '{label_text(label)}'; give it one.")
-    return given, sum(map(is_missing, labels))
+        if not is_several(label) and is_missing(label):
+            skipped += 1
+            continue
+        answer = _answer(id, label, task)
+        if given.setdefault(id, answer) != answer:
+            raise UserError(f"teach: id '{id}' has two labels, {_shown(given[id])} and {_shown(answer)}; give it one.")
+    return given, skipped
 
 
-def _answers(annotator: Annotator, texts: Mapping[Any, str]) -> dict[str, str]:
+def _answer(id: str, label: Any, task: Task) -> Answer:
+    """Convert a label to names; refuse several classes where a text has exactly one."""
+    if not is_several(label):
+        return frozenset([label_text(label)]) if task.multi_label else label_text(label)
+    if not task.multi_label or isinstance(label, Mapping):
+        raise UserError(f"teach: the label of id '{id}' is {label!r:.40}; {ONE_LABEL}")
+    return frozenset(map(label_text, label))
+
+
+def _shown(answer: Answer) -> str:
+    return f"'{answer}'" if isinstance(answer, str) else "{" + ", ".join(sorted(answer)) + "}"
+
+
+def _answers(annotator: Annotator, texts: Mapping[Any, str], task: Task) -> dict[str, Answer]:
     if not hasattr(annotator, "label"):
         raise UserError(f"run: {annotator!r:.40} has no method `label`; give an annotator, such as Callback(function).")
     answers = annotator.label(texts)
@@ -505,7 +521,7 @@ def _answers(annotator: Annotator, texts: Mapping[Any, str]) -> dict[str, str]:
         raise UserError(
             f"The annotator gave {answers!r:.40} where labels by id are expected; let it give {{id: label}}."
         )
-    return _given(answers, None)[0]
+    return _given(answers, None, task)[0]
 
 
 def listed(ids: Iterable[Any], what: str) -> list[str]:
@@ -519,7 +535,7 @@ def listed(ids: Iterable[Any], what: str) -> list[str]:
 
 def _known_labels(task: Task) -> Pool:
     """Start with the labels of the task, unless all texts have one: then labelling is simulated."""
-    pool = Pool.unlabelled(len(task.train))
+    pool = Pool.unlabelled(len(task.train), task.label_sets)
     known = np.flatnonzero(task.train.labels != UNKNOWN)
     if len(known) == len(task.train):
         return pool

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybridal.acquisition import select
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import Floats, Ints
 from hybridal.errors import UserError
 from hybridal.loop.first_draw import first_draw
-from hybridal.measures.calibration import shrunk_temperature, softmax
+from hybridal.measures.objective import Objective, objective_of
 from hybridal.models.training.class_descriptions import class_centroids
 from hybridal.models.training.probe import Probe, Prober
 from hybridal.randomness import stream
-from hybridal.tasks.task import label_text
+from hybridal.tasks.task import Answer, label_text
 
 if TYPE_CHECKING:
     from hybridal.learners.active_learner import ActiveLearner
@@ -139,29 +140,33 @@ class ProbeModel:
 
     def fit(
         self,
-        labels: Mapping[Any, str],
-        validation: Mapping[Any, str] | None = None,
+        labels: Mapping[Any, Answer],
+        validation: Mapping[Any, Answer] | None = None,
         classes: Sequence[str] | None = None,
         descriptions: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Fit the probe, and its temperature to the validation labels.
 
         Args:
-            labels: Class names by the ids of texts to learn from. Texts whose features are unknown are left out.
-            validation: Class names by the ids of texts that are only measured on.
+            labels: Class names, or sets of them, by the ids of texts to learn from. Texts whose features are unknown
+                are left out.
+            validation: Class names, or sets of them, by the ids of texts that are only measured on.
             classes: Class names, in the order of the columns of `predict_proba`; those of the task by default.
             descriptions: Descriptions and examples by class name; those of the task by default.
         """
         classes = self._task.classes if classes is None else classes
-        ids, numbers = self._known_labels(labels, classes)
+        sets = LabelSets(len(classes)) if self._task.multi_label else None
+        objective = objective_of(len(classes), sets)
+        ids, numbers = self._known_labels(labels, classes, sets)
         described = None
         if self._rules.use_class_descriptions:
             found = self._describe(classes, self._task.descriptions if descriptions is None else descriptions)
             described = found if len(found[1]) else None
-        probe = self._prober.best(self._stack(ids), numbers, len(classes), described)
-        held, truth = self._known_labels(validation or {}, classes)
+        probe = self._prober.best(self._stack(ids), numbers, objective, described)
+        held, truth = self._known_labels(validation or {}, classes, sets)
         logits = probe.logits(self._stack(held)) if held else np.empty((0, len(classes)))
-        self._fitted = _Fitted(probe, ids, shrunk_temperature(logits, truth, trained=False))
+        temperature = objective.shrink_temperature(logits, truth, None, trained=False)
+        self._fitted = _Fitted(probe, ids, temperature, objective)
 
     def predict_proba(self, ids: Sequence[Any]) -> Floats:
         """Predict the calibrated class probabilities of texts whose features are known.
@@ -176,7 +181,8 @@ class ProbeModel:
             UserError: If the probe is not fitted.
         """
         fitted = self._checked()
-        return softmax(fitted.probe.logits(self._stack([*map(label_text, ids)])), fitted.temperature)
+        logits = fitted.probe.logits(self._stack([*map(label_text, ids)]))
+        return fitted.objective.probabilities(logits, fitted.temperature)
 
     def query(self, n: int) -> list[Any]:
         """Choose the texts to label next with the learner's acquisition.
@@ -202,6 +208,7 @@ class ProbeModel:
             fitted.probe,
             fitted.temperature if self._rules.calibrate else 1.0,
             self._model.seed,
+            fitted.objective,
         )
         rng = stream(self._model.seed, "probe-acquisition", len(labelled))
         return [self._task.id(id) for id in select(self._acquisition, candidates, n, rng).ids]
@@ -217,9 +224,16 @@ class ProbeModel:
     def _stack(self, ids: Sequence[str]) -> Floats:
         return np.stack([self._features[id] for id in ids])
 
-    def _known_labels(self, labels: Mapping[Any, str], classes: Sequence[str]) -> tuple[list[str], Ints]:
+    def _known_labels(
+        self, labels: Mapping[Any, Answer], classes: Sequence[str], sets: LabelSets | None
+    ) -> tuple[list[str], Ints]:
         index = {name: number for number, name in enumerate(classes)}
-        known = {name: index[label] for id, label in labels.items() if (name := label_text(id)) in self._features}
+
+        def number(answer: Answer) -> int:
+            names = [answer] if isinstance(answer, str) else answer
+            return index[str(answer)] if sets is None else sets.number([index[name] for name in names])
+
+        known = {name: number(answer) for id, answer in labels.items() if (name := label_text(id)) in self._features}
         return [*known], np.array([*known.values()], dtype=np.int64)
 
     def _missing_descriptions(self) -> Ints:
@@ -246,6 +260,7 @@ class _Fitted:
     probe: Probe
     labelled: Sequence[str]
     temperature: float
+    objective: Objective
 
 
 @dataclass(frozen=True)
@@ -258,6 +273,7 @@ class _ProbeCandidates:
     probe: Probe
     temperature: float
     seed: int
+    objective: Objective
 
     def probabilities(self) -> Floats:
         return self._predict(self.features)
@@ -278,4 +294,4 @@ class _ProbeCandidates:
         return self.labelled_features
 
     def _predict(self, features: Floats) -> Floats:
-        return softmax(self.probe.logits(features), self.temperature)
+        return self.objective.probabilities(self.probe.logits(features), self.temperature)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from hybridal.core.pool import Pool
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.loop.loop import State
+from hybridal.tasks.task import Task
 from hybridal.updates import Weights
 
 
@@ -35,14 +36,28 @@ def transfer_learner(before: ActiveLearner, learner: ActiveLearner, classes: Map
     old, old_task, new_task = before.state, before.experiment.task, learner.experiment.task
     if old.weights is None:
         return
-    new_labels = {old_task.class_index(was): new_task.class_index(now) for now, was in classes.items()}
+    new_classes = {old_task.class_index(was): new_task.class_index(now) for now, was in classes.items()}
+    new_labels = _new_labels(old_task, new_task, new_classes)
     new_rows = {id: row for row, id in enumerate(new_task.train.ids)}
     learnt = [(old_task.train.ids[row], int(old.pool.labels[row])) for row in old.pool.older_rows()]
     known = {new_rows[id]: new_labels[label] for id, label in learnt if id in new_rows and label in new_labels}
-    pool = replace(Pool.unlabelled(len(new_task.train)).reveal(known).learnt(), withdrawn=len(learnt) - len(known))
-    weights = _with_head_rows(learner, old.weights, {now: was for was, now in new_labels.items()})
+    pool = Pool.unlabelled(len(new_task.train), new_task.label_sets).reveal(known).learnt()
+    pool = replace(pool, withdrawn=len(learnt) - len(known))
+    weights = _with_head_rows(learner, old.weights, {now: was for was, now in new_classes.items()})
     state = State(old.round, old.update_sequence, pool, weights, temperature=old.temperature, trained=old.trained)
     learner.continue_from(state, before.history)
+
+
+def _new_labels(old: Task, new: Task, classes: Mapping[int, int]) -> Mapping[int, int]:
+    """Return the new number of each label; of several classes, those that the new task lacks are left out."""
+    if old.label_sets is None or new.label_sets is None:
+        return classes
+    sets = new.label_sets
+    return {
+        number: sets.number([classes[one] for one in present if one in classes])
+        for number, (present, absent) in enumerate(old.label_sets.sets)
+        if absent is None
+    }
 
 
 def _with_head_rows(learner: ActiveLearner, weights: Weights, old_rows: Mapping[int, int]) -> Weights:

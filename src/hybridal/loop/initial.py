@@ -40,7 +40,8 @@ def check_initial(task: Task, protocol: Rules, seed: int) -> None:
 def draw_initial(task: Task, protocol: Rules, seed: int) -> Ints:
     """Draw the training rows of the initial pool, as in the paper.
 
-    If all labels are known (a simulation), the draw is stratified by class unless the protocol asks for a random one.
+    If all labels are known (a simulation), the draw is stratified by class, unless the protocol asks for a random one
+    or a text may have several classes.
     If some are known, a person gave them, and they are the initial pool. If none is known, the draw is random.
     """
     labels = task.train.labels
@@ -50,6 +51,8 @@ def draw_initial(task: Task, protocol: Rules, seed: int) -> Ints:
     check_pool_size(task, protocol)
     rng = stream(seed, "initial")
     if len(known) == 0 or protocol.initial_draw == "random":
+        return rng.choice(len(labels), size=protocol.initial, replace=False)
+    if task.multi_label:  # a stratum is a rare combination of classes: no draw has a share of each
         return rng.choice(len(labels), size=protocol.initial, replace=False)
     counts = _per_class(task, protocol)
     drawn = [rng.choice(np.flatnonzero(labels == c), size=n, replace=False) for c, n in enumerate(counts)]

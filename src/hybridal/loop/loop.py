@@ -18,12 +18,10 @@ from hybridal.core.rounds import Chosen, LabelChanges, Metrics, Round
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.loop.initial import draw_initial, partly_labelled, spread
-from hybridal.measures import calibration
-from hybridal.measures.metrics import measure
 from hybridal.models.model_protocol import Fit, Model, TimedCandidates
 from hybridal.randomness import stream
 from hybridal.schedules import Schedule, decide
-from hybridal.signals import Signal, Snapshot, measured_change, snapshot_of
+from hybridal.signals import ModelView, Signal, Snapshot, measured_change, snapshot_of
 from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks.task import Task
 from hybridal.updates import Plan, Situation, Update, Weights, plan_of
@@ -50,6 +48,7 @@ class State:
         moments: The optimiser's moments, if the protocol carries them over.
         snapshots: What each watched signal remembers of this round's model.
         temperature: The last fitted temperature.
+        thresholds: The last decision thresholds, if a text may have several classes.
         trained: Whether the encoder was trained, not only a head on the pretrained encoder.
     """
 
@@ -61,6 +60,7 @@ class State:
     snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
     temperature: float | None = None
     trained: bool = False
+    thresholds: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Experiment:
 
     def start(self) -> State:
         """Return the state before round 1: the initial texts are chosen and pending."""
-        pool = Pool.unlabelled(len(self.task.train))
+        pool = Pool.unlabelled(len(self.task.train), self.task.label_sets)
         if self.rules.initial_draw == "spread" and not partly_labelled(self.task):
             return State(0, "", self.choose_first(pool, self.rules.initial))
         drawn = draw_initial(self.task, self.rules, self.seed)
@@ -158,7 +158,13 @@ class Experiment:
                 np.array([row_of[id] for id in ids], dtype=np.int64) for ids in (round_.acquired, round_.held)
             )
             pool = self.labelled(state).pool.learnt().choose(acquired, held)
-            state = State(round_.round, round_.update_sequence, pool, temperature=round_.temperature)
+            state = State(
+                round_.round,
+                round_.update_sequence,
+                pool,
+                temperature=round_.temperature,
+                thresholds=round_.thresholds,
+            )
         return state
 
     def plan(self, update: Update, state: State) -> Plan:
@@ -192,9 +198,11 @@ class Experiment:
         trained = fit.cost.steps > 0 or (state.trained and not self._uses_probe(state))
         temperature = self._temperature(fit, state.temperature, trained)
         with watch("signal"):
-            snapshots, changes = self._signals(fit.validation, state)
+            view = self.model.view(fit.validation, state.pool)
+            snapshots, changes = self._signals(view, state)
+            thresholds = self._thresholds(view, temperature, state.thresholds)
         with watch("test"):
-            test = self._test(t, temperature)
+            test = self._test(t, temperature, thresholds)
         record = Round(
             round=t,
             update=update.spec,
@@ -203,16 +211,18 @@ class Experiment:
             cost=fit.cost,
             kept_epoch=fit.kept_epoch,
             temperature=temperature,
-            validation=self._validation(fit.validation, temperature),
+            validation=self._validation(fit.validation, temperature, thresholds),
             test=test,
             changes=changes,
             seconds=watch.seconds,
             reason=update.reason,
             label_changes=self.label_changes(state) if label_changes is None else label_changes,
             cross=self._cross_fitted(state.pool) if fit.validation is None else None,
+            thresholds=thresholds,
         )
         pool, sequence = state.pool.learnt(), record.update_sequence
-        return State(t, sequence, pool, fit.weights, fit.moments, snapshots, temperature, trained), record
+        now = State(t, sequence, pool, fit.weights, fit.moments, snapshots, temperature, trained, thresholds)
+        return now, record
 
     def acquire(self, state: State, n: int) -> tuple[State, Chosen, TimedCandidates | None]:
         """Choose the next n texts to label (lines 8-9 of Algorithm 1).
@@ -254,7 +264,10 @@ class Experiment:
         """The rows that can be labelled for round t: in a simulation, the last class may appear only later."""
         if self.rules.late_class is None or t >= self.rules.late_class:
             return rows
-        others: Ints = rows[self.task.train.labels[rows] != len(self.task.classes) - 1]
+        labels, last = self.task.train.labels[rows], len(self.task.classes) - 1
+        sets = self.task.label_sets
+        has_last = labels == last if sets is None else sets.targets(labels)[:, last] == 1
+        others: Ints = rows[~has_last]
         return others
 
     def _draw_validation(self, pool: Pool, candidates: Ints, n: int, t: int) -> Ints:
@@ -273,12 +286,9 @@ class Experiment:
         for id in answers:
             if id not in rows:
                 raise UserError(f"The annotator gave a label for '{id}', which it was not asked about.")
-        return pool.reveal({rows[id]: self.task.class_index(name) for id, name in answers.items()})
+        return pool.reveal({rows[id]: self.task.label_number(answer) for id, answer in answers.items()})
 
-    def _signals(
-        self, validation: Outputs | None, before: State
-    ) -> tuple[dict[str, Snapshot], dict[str, float | None]]:
-        view = self.model.view(validation, before.pool)
+    def _signals(self, view: ModelView, before: State) -> tuple[dict[str, Snapshot], dict[str, float | None]]:
         now = {signal.name: snapshot_of(signal, view) for signal in self.signals}
         changes: dict[str, float | None] = dict.fromkeys(now)
         for signal in self.signals:
@@ -290,23 +300,39 @@ class Experiment:
         found, labels = fit.validation, self.model.validation_labels
         if self.rules.temperature == "shrunk":
             logits = np.empty((0, len(self.task.classes))) if found is None else found.logits
-            return calibration.shrunk_temperature(logits, labels, last, trained)
-        return None if found is None else calibration.temperature(found.logits, labels)
+            return self.task.objective.shrink_temperature(logits, labels, last, trained)
+        return None if found is None else self.task.objective.fit_temperature(found.logits, labels)
 
-    def _validation(self, outputs: Outputs | None, temperature: float | None) -> Metrics | None:
+    def _thresholds(self, view: ModelView, temperature: float | None, last: tuple[float, ...]) -> tuple[float, ...]:
+        """Decision thresholds by the model's probabilities of unlabelled texts; the last ones if there are none."""
+        if not self.task.multi_label:
+            return ()
+        logits = view.unlabelled().logits
+        if not len(logits) and last:
+            return last
+        return self.task.objective.thresholds(logits, temperature or 1.0, self.rules.thresholds)
+
+    def _validation(
+        self, outputs: Outputs | None, temperature: float | None, thresholds: tuple[float, ...]
+    ) -> Metrics | None:
         if outputs is None or temperature is None:
             return None
-        return measure(outputs.logits, self.model.validation_labels, temperature)
+        return self.task.objective.measure(outputs.logits, self.model.validation_labels, temperature, thresholds)
 
     def _cross_fitted(self, pool: Pool) -> Metrics | None:
         found = self.model.cross_fitted(pool)
-        return None if found is None else measure(*found, 1.0)
+        if found is None:
+            return None
+        thresholds = self.task.objective.thresholds(found[0], 1.0, self.rules.thresholds)
+        return self.task.objective.measure(*found, 1.0, thresholds)
 
-    def _test(self, t: int, temperature: float | None) -> Metrics | None:
+    def _test(self, t: int, temperature: float | None, thresholds: tuple[float, ...]) -> Metrics | None:
         if not (self.tests_every_round or t == self.rules.rounds):
             return None
         tested = self.model.test()
-        return None if tested is None else measure(tested[0].logits, tested[1], temperature or 1.0)
+        if tested is None:
+            return None
+        return self.task.objective.measure(tested[0].logits, tested[1], temperature or 1.0, thresholds)
 
 
 def active_learning(

@@ -73,8 +73,21 @@ def temperature(logits: Floats, labels: Ints) -> float:
     3.641
     """
     _fittable(logits, labels)
-    fitted = _minimise(lambda log_t: nll(logits, labels, math.exp(log_t)))
-    return fitted if nll(logits, labels, fitted) < nll(logits, labels) else 1.0
+    return fit_by_likelihood(lambda t: nll(logits, labels, t))
+
+
+def fit_by_likelihood(loss: Callable[[float], float]) -> float:
+    """Return the temperature with the lowest loss; 1 if no temperature is better than 1.
+
+    Args:
+        loss: The negative log-likelihood at a temperature.
+
+    Example:
+        >>> round(fit_by_likelihood(lambda t: (t - 2.0) ** 2), 3)
+        2.0
+    """
+    fitted = _minimise(lambda log_t: loss(math.exp(log_t)))
+    return fitted if loss(fitted) < loss(1.0) else 1.0
 
 
 def shrunk_temperature(logits: Floats, labels: Ints, last: float | None = None, trained: bool = True) -> float:
@@ -89,12 +102,27 @@ def shrunk_temperature(logits: Floats, labels: Ints, last: float | None = None, 
     """
     if len(labels):
         _fittable(logits, labels)
+    return fit_with_prior(lambda t: len(labels) * nll(logits, labels, t) if len(labels) else 0.0, last, trained)
+
+
+def fit_with_prior(loss: Callable[[float], float], last: float | None = None, trained: bool = True) -> float:
+    """Return the most probable temperature under the prior of `shrunk_temperature`.
+
+    Args:
+        loss: The negative log-likelihood of all labels together at a temperature.
+        last: The last round's temperature, if there was one.
+        trained: Whether the encoder was trained.
+
+    Example:
+        >>> round(fit_with_prior(lambda t: 0.0, trained=False), 3)
+        1.0
+    """
 
     def cost(log_t: float) -> float:
         prior = ((log_t - (PRIOR_MEAN if trained else 0.0)) / PRIOR_SPREAD) ** 2 / 2
         if last is not None:
             prior += ((log_t - math.log(last)) / ROUND_SPREAD) ** 2 / 2
-        return prior + (len(labels) * nll(logits, labels, math.exp(log_t)) if len(labels) else 0.0)
+        return prior + loss(math.exp(log_t))
 
     return _minimise(cost)
 

@@ -13,6 +13,7 @@ from hybridal.models.token_arrays import Progress, Tokens
 
 if TYPE_CHECKING:
     from hybridal.models.classifier import Classifier
+    from hybridal.models.training.losses import Loss
 
 
 class Graphs(Protocol):
@@ -21,13 +22,13 @@ class Graphs(Protocol):
     def weights_changed(self) -> None:
         """Must be called after the classifier's weights were written from elsewhere."""
 
-    def steps(self, rules: Rules) -> Any:
-        """Optimiser steps (`training.optimiser_steps.Steps`); equal rules get the same ones."""
+    def steps(self, rules: Rules, loss: Loss = ...) -> Any:
+        """Optimiser steps (`training.optimiser_steps.Steps`); equal rules and losses get the same ones."""
 
     def predict(self, tokens: Tokens, rows: Ints, features: bool, progress: Progress, batch_invariant: bool) -> Outputs:
         """As `training.forward_passes.predict`."""
 
-    def gradient_norm(self, tokens: Tokens, rows: Ints, labels: Ints) -> float:
+    def gradient_norm(self, tokens: Tokens, rows: Ints, labels: Ints, loss: Loss = ...) -> float:
         """As `training.forward_passes.gradient_norm`."""
 
 

@@ -25,6 +25,7 @@ from hybridal.models.training import forward_passes
 from hybridal.models.training.class_descriptions import class_centroids, class_descriptions
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.frozen_features import Features
+from hybridal.models.training.losses import loss_of
 from hybridal.models.training.probe import LabelledFeatures, Probe, Prober, cross_fitted, fit_probe
 from hybridal.models.views import ModelView, ScoredCandidates, present
 from hybridal.randomness import stream
@@ -92,6 +93,7 @@ class TransformerModel:
         self.validation = _subset(known, rules.validation_size, seed)
         self.test_examples = _labelled(test, task.test)
         self.rules, self.seed, self.classes = rules, seed, task.classes
+        self.objective, self.loss = task.objective, loss_of(task.label_sets)
         self.keeps_features = keeps_features
         self.features = Features(self.classifier, self.train_source)
         self._now = self.pretrained
@@ -170,7 +172,7 @@ class TransformerModel:
             features = self._features(self.train_source, rows)
         # A fine-tuned encoder has memorised these texts; estimate label noise with the frozen one.
         penalty = self.probe(pool).penalty
-        return self.classifier.with_head(weights, fit_probe(features, labels, len(self.classes), penalty))
+        return self.classifier.with_head(weights, fit_probe(features, labels, self.objective, penalty))
 
     def _known(self, rows: Ints, pool: Pool) -> tuple[Ints, Ints]:
         """Rows with their labels, followed by the class descriptions."""
@@ -185,7 +187,7 @@ class TransformerModel:
         if self._probe is None or self._probe[0] != known:  # it is needed several times in a round
             self._probe = (
                 known,
-                self._prober.best(self.features.of(rows), labels, len(self.classes), self.description_features),
+                self._prober.best(self.features.of(rows), labels, self.objective, self.description_features),
             )
         return self._probe[1]
 
@@ -246,7 +248,16 @@ class TransformerModel:
         validate = self._validate if len(self.validation.rows) else None
         labels, epoch_done = self.validation.labels, self.observer.epoch_done
         done = round_training.fit(
-            self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, epoch_done
+            self.classifier,
+            plan,
+            examples,
+            validate,
+            labels,
+            self.rules,
+            self.seed,
+            round,
+            epoch_done,
+            self.loss,
         )
         self._now = done.weights
         return done
@@ -263,9 +274,8 @@ class TransformerModel:
         labels, rng = pool.labels[pool.order], stream(self.seed, "cross", len(pool))
         penalty = self.probe(pool).penalty
         features = self.features.of(pool.order)
-        return cross_fitted(features, labels, len(self.classes), rng, FOLDS, [penalty], self.description_features)[
-            0
-        ], labels
+        logits = cross_fitted(features, labels, self.objective, rng, FOLDS, [penalty], self.description_features)
+        return logits[0], labels
 
     def test(self) -> tuple[Outputs, Ints] | None:
         known = self.test_examples

@@ -11,7 +11,7 @@ import numpy as np
 from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.errors import UserError
-from hybridal.measures.calibration import softmax
+from hybridal.measures.objective import Objective
 from hybridal.models.training import forward_passes
 from hybridal.randomness import key
 from hybridal.signals import Sample
@@ -29,7 +29,7 @@ class ModelView:
 
     def __init__(self, model: TransformerModel, validation: Outputs | None, pool: Pool) -> None:
         self._model, self._validation, self._pool = model, validation, pool
-        self.validation_labels = model.validation.labels
+        self.validation_labels, self.objective = model.validation.labels, model.objective
 
     @property
     def validation(self) -> Outputs:
@@ -46,7 +46,8 @@ class ModelView:
     def gradient_norm(self) -> float:
         _ = self.validation  # raises if there is none: the norm would be 0 and look stable
         known = self._model.validation
-        return forward_passes.gradient_norm(self._model.classifier, known.source, known.rows, known.labels)
+        model = self._model
+        return forward_passes.gradient_norm(model.classifier, known.source, known.rows, known.labels, model.loss)
 
     def labelled(self) -> tuple[Outputs, Ints]:
         rows = self._pool.order
@@ -78,6 +79,7 @@ class ScoredCandidates:
     def __init__(self, model: TransformerModel, rows: Ints, pool: Pool, round: int, temperature: float) -> None:
         self._model, self._rows, self._pool = model, rows, pool
         self._round, self._temperature = round, temperature
+        self.objective: Objective = model.objective
         self._watch = Stopwatch(model.classifier.device.synchronise)
         self.ids = [model.train_ids[row] for row in rows]
 
@@ -88,12 +90,12 @@ class ScoredCandidates:
     def probabilities(self) -> Floats:
         # A pass with features, if there was one, also has the logits.
         outputs = self.__dict__.get("_featured") or self._plain
-        return softmax(outputs.logits, self._temperature)
+        return self.objective.probabilities(outputs.logits, self._temperature)
 
     def known(self, temperature: float) -> Floats | None:
         """Probabilities at this temperature if a pass over the texts has been made; None if it has not."""
         outputs = self.__dict__.get("_featured") or self.__dict__.get("_plain")
-        return None if outputs is None else softmax(outputs.logits, temperature)
+        return None if outputs is None else self.objective.probabilities(outputs.logits, temperature)
 
     def embeddings(self) -> Floats:
         return present(self._featured.embedding)
@@ -105,10 +107,10 @@ class ScoredCandidates:
                 self._model.classifier, self._model.train_source, self._rows, passes, seed
             )
         )
-        return np.stack([softmax(logits, self._temperature) for logits in samples])
+        return np.stack([self.objective.probabilities(logits, self._temperature) for logits in samples])
 
     def labelled_probabilities(self) -> Floats:
-        return softmax(self._labelled.logits, self._temperature)
+        return self.objective.probabilities(self._labelled.logits, self._temperature)
 
     def labelled_embeddings(self) -> Floats:
         return present(self._labelled.embedding)

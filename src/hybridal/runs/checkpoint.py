@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.pool import Pool
 from hybridal.core.rounds import Round
 from hybridal.errors import RunError
@@ -36,7 +37,9 @@ class Contents:
         """Copy the state after the round of `fact`, or before the first round if it is None."""
         counts = {name: getattr(state.pool, name) for name in _COUNTS}
         fields = {name: getattr(state, name) for name in ("round", "update_sequence", "temperature", "trained")}
-        about = {**fields, **counts, "fact": fact and fact.to_json()}
+        sets = state.pool.label_sets
+        several = {} if sets is None else {"thresholds": state.thresholds, "label_sets": sets.sets}
+        about = {**fields, **counts, **several, "fact": fact and fact.to_json()}
         return cls(state.round, _to_tensors(state), strict_json(about))
 
 
@@ -78,8 +81,12 @@ def write(folder: Path, contents: Contents) -> Path:
     return target
 
 
-def load(folder: Path) -> tuple[State, Round | None] | None:
+def load(folder: Path, label_sets: LabelSets | None = None) -> tuple[State, Round | None] | None:
     """Load the newest state and its round; return None if there is none.
+
+    Args:
+        folder: Where it was saved.
+        label_sets: The sets of classes of the task, if a text may have several; labels are renumbered to these.
 
     Raises:
         RunError: If the file is damaged.
@@ -101,7 +108,7 @@ def load(folder: Path) -> tuple[State, Round | None] | None:
             f"The checkpoint {found[-1]} is damaged ({error}); all recorded rounds are safe. "
             "Run `hybridal resume --recompute` to compute its state again from the beginning."
         ) from error
-    return _to_state(tensors, about), about["fact"] and Round.from_json(about["fact"])
+    return _to_state(tensors, about, label_sets), about["fact"] and Round.from_json(about["fact"])
 
 
 def _to_tensors(state: State) -> dict[str, Any]:
@@ -119,7 +126,7 @@ def _to_tensors(state: State) -> dict[str, Any]:
     return tensors
 
 
-def _to_state(tensors: Mapping[str, Any], about: Mapping[str, Any]) -> State:
+def _to_state(tensors: Mapping[str, Any], about: Mapping[str, Any], label_sets: LabelSets | None) -> State:
     def under(prefix: str) -> dict[str, Any]:
         return {name[len(prefix) :]: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
@@ -128,10 +135,15 @@ def _to_state(tensors: Mapping[str, Any], about: Mapping[str, Any]) -> State:
         signal, part = name.split("/", 1)
         snapshots.setdefault(signal, {})[part] = tensor.numpy()
     rows = {name: tensors[f"pool/{name}"].numpy() for name in _POOL if f"pool/{name}" in tensors}
-    pool = Pool(**rows, **{name: about.get(name, 0) for name in _COUNTS})
+    if label_sets is not None:
+        rows["labels"] = label_sets.translated(rows["labels"], about["label_sets"])
+    pool = Pool(**rows, **{name: about.get(name, 0) for name in _COUNTS}, label_sets=label_sets)
     weights, moments = under("weights/") or None, under("moments/") or None
     temperature, trained = about.get("temperature"), about.get("trained", False)
-    return State(about["round"], about["update_sequence"], pool, weights, moments, snapshots, temperature, trained)
+    thresholds = tuple(about.get("thresholds", ()))
+    return State(
+        about["round"], about["update_sequence"], pool, weights, moments, snapshots, temperature, trained, thresholds
+    )
 
 
 def _digest(tensors: Mapping[str, Any], about: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from hybridal import __version__
 from hybridal.backbones.exported import ABOUT
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.core.rounds import Round
@@ -79,9 +80,14 @@ def model_folder(path: Path) -> Path:
     return finished_model(RunFolder.open(path)) if (path / "run.json").exists() else path
 
 
-def finished_pool(folder: RunFolder) -> Pool:
-    """Return the pool after the last round."""
-    saved = checkpoint.load(folder.checkpoint)
+def finished_pool(folder: RunFolder, label_sets: LabelSets | None = None) -> Pool:
+    """Return the pool after the last round.
+
+    Args:
+        folder: The run.
+        label_sets: The sets of classes of its task, if a text may have several.
+    """
+    saved = checkpoint.load(folder.checkpoint, label_sets)
     if saved is None:
         raise UserError(
             f"{folder.path} has no checkpoint, which contains the labels; compute it again with "

@@ -239,5 +239,5 @@ def with_validation(task: Task, annotator: LabelsFile, kept: Path) -> Task:
         write_whole(kept, strict_json(answers, indent=2) + "\n")
     labels = split.labels.copy()
     for row in rows:
-        labels[row] = task.class_index(answers[split.ids[row]])
+        labels[row] = task.label_number(answers[split.ids[row]])
     return replace(task, validation=replace(split, labels=labels))

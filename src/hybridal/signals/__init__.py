@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from hybridal.core.components import answer_error, calling
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.errors import UserError
+from hybridal.measures.objective import Objective
 from hybridal.registry import Registry
 
 if TYPE_CHECKING:
@@ -37,7 +38,11 @@ class ModelView(Protocol):
 
     @property
     def validation_labels(self) -> Ints:
-        """The class number of each validation text."""
+        """The label number of each validation text."""
+
+    @property
+    def objective(self) -> Objective:
+        """What logits and labels mean: exactly one class per text, or any set of classes."""
 
     def weights(self) -> Mapping[str, torch.Tensor]:
         """All trainable parameters by name."""

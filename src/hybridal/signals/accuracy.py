@@ -9,13 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from hybridal.measures.calibration import paired
-from hybridal.measures.metrics import right_count
 from hybridal.signals import ModelView, Signal, Snapshot
 
 
 @dataclass(frozen=True)
 class Accuracy(Signal):
     """The absolute change of accuracy on validation, computed exactly from counts.
+
+    If a text may have several classes, it is the accuracy of decisions: one class of one text.
 
     The result is the float nearest to the true difference, so a tie with ε is a tie: 6 of 1,200 is not below 0.005.
 
@@ -36,8 +37,8 @@ class Accuracy(Signal):
     def snapshot(self, model: ModelView) -> Snapshot:
         logits, labels = model.validation.logits, model.validation_labels
         paired(logits, labels)
-        right = right_count(labels, logits.argmax(axis=1))
-        return {"right": np.array(right, dtype=np.int64), "n": np.array(len(labels), dtype=np.int64)}
+        right, decisions = model.objective.right(logits, labels)
+        return {"right": np.array(right, dtype=np.int64), "n": np.array(decisions, dtype=np.int64)}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
         return float(abs(_exact(now) - _exact(before)))

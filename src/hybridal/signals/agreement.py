@@ -14,7 +14,8 @@ from hybridal.signals import ModelView, Signal, Snapshot
 class Agreement(Signal):
     """The share of a fixed sample of unlabelled texts whose predicted class changed since the last round.
 
-    It needs no labels, and is an upper bound of the change of accuracy on such texts.
+    It needs no labels, and is an upper bound of the change of accuracy on such texts. If a text may have several
+    classes, its most probable one counts.
 
     >>> before = {"rows": np.array([4, 6, 9]), "classes": np.array([0, 1, 1])}
     >>> Agreement().change(before, {"rows": np.array([4, 9]), "classes": np.array([0, 0])})

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.core.outputs import Floats
-from hybridal.measures.calibration import softmax
 from hybridal.signals import ModelView, Signal, Snapshot
 
 
 def jensen_shannon(one: Floats, other: Floats) -> NDArray[np.float64]:
-    """The Jensen-Shannon divergence of each pair of rows, in nats: from 0 to log 2.
+    """The Jensen-Shannon divergence of each pair of distributions (the last axis), in nats: from 0 to log 2.
 
     >>> jensen_shannon(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [0.5, 0.5]])).round(4).tolist()
     [0.6931, 0.0]
@@ -24,7 +23,7 @@ def jensen_shannon(one: Floats, other: Floats) -> NDArray[np.float64]:
     def against(p: Floats) -> NDArray[np.float64]:
         # 0 log 0 = 0
         ratio = np.divide(p, middle, out=np.ones(p.shape), where=p > 0)
-        found: NDArray[np.float64] = (p * np.log(ratio)).sum(axis=1)
+        found: NDArray[np.float64] = (p * np.log(ratio)).sum(axis=-1)
         return found
 
     return np.maximum(0.0, (against(one) + against(other)) / 2)
@@ -50,7 +49,10 @@ class Divergence(Signal):
 
     def snapshot(self, model: ModelView) -> Snapshot:
         sample = model.unlabelled()
-        return {"rows": sample.rows.copy(), "probabilities": softmax(sample.logits).astype(np.float32)}
+        probabilities = model.objective.probabilities(sample.logits).astype(np.float32)
+        if model.objective.multi_label:  # each decision is a distribution over yes and no
+            probabilities = np.stack([probabilities, 1 - probabilities], axis=-1)
+        return {"rows": sample.rows.copy(), "probabilities": probabilities}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
         _, old, new = np.intersect1d(before["rows"], now["rows"], assume_unique=True, return_indices=True)

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from hybridal.measures.calibration import paired
-from hybridal.measures.metrics import macro_f1
 from hybridal.signals import ModelView, Signal, Snapshot
 
 
@@ -31,7 +30,7 @@ class F1(Signal):
     def snapshot(self, model: ModelView) -> Snapshot:
         logits, labels = model.validation.logits, model.validation_labels
         paired(logits, labels)
-        return {"f1": np.array(macro_f1(labels, logits.argmax(axis=1), logits.shape[1]))}
+        return {"f1": np.array(model.objective.macro_f1(logits, labels))}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
         return abs(float(now["f1"]) - float(before["f1"]))

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.measures.calibration import nll
 from hybridal.signals import ModelView, Signal, Snapshot
 
 
@@ -28,7 +27,7 @@ class Loss(Signal):
     needs_validation: ClassVar[bool] = True
 
     def snapshot(self, model: ModelView) -> Snapshot:
-        return {"loss": np.array(nll(model.validation.logits, model.validation_labels))}
+        return {"loss": np.array(model.objective.nll(model.validation.logits, model.validation_labels))}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
         return abs(float(now["loss"]) - float(before["loss"]))

@@ -7,21 +7,26 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.core.outputs import Floats, Ints
+from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
 from hybridal.signals import ModelView, Signal, Snapshot, hidden_states
 
 
-def within_class_spread(features: Floats, labels: Ints) -> float:
+def within_class_spread(features: Floats, targets: Floats) -> float:
     """The mean squared distance of features to the mean of their class, averaged over classes of two or more.
 
+    Args:
+        features: One row per text.
+        targets: 1 for each class of each text, (N, C).
+
     >>> features = np.array([[0.0, 0.0], [2.0, 0.0], [5.0, 1.0], [5.0, 5.0], [9.0, 9.0]])
-    >>> within_class_spread(features, np.array([0, 0, 1, 1, 2]))  # classes of 1 and 4; the lone text has no spread
+    >>> targets = np.eye(3)[[0, 0, 1, 1, 2]]
+    >>> within_class_spread(features, targets)  # classes of 1 and 4; the lone text has no spread
     2.5
     """
     spreads = []
-    for one in np.unique(labels):
-        members = features[labels == one].astype(np.float64)
+    for of_class in targets.T == 1:
+        members = features[of_class].astype(np.float64)
         if len(members) > 1:
             spreads.append(float(((members - members.mean(axis=0)) ** 2).sum(axis=1).mean()))
     if not spreads:
@@ -51,7 +56,7 @@ class Nc(Signal):
 
     def snapshot(self, model: ModelView) -> Snapshot:
         features = hidden_states(model.validation, self.name)
-        return {"spread": np.array(within_class_spread(features, model.validation_labels))}
+        return {"spread": np.array(within_class_spread(features, model.objective.targets(model.validation_labels)))}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
         return abs(float(now["spread"]) - float(before["spread"]))

@@ -30,7 +30,8 @@ class NcLabelled(Signal):
 
     def snapshot(self, model: ModelView) -> Snapshot:
         outputs, labels = model.labelled()
-        return {"spread": np.array(within_class_spread(hidden_states(outputs, self.name), labels))}
+        features = hidden_states(outputs, self.name)
+        return {"spread": np.array(within_class_spread(features, model.objective.targets(labels)))}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
         return Nc().change(before, now)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hybridal.core.label_sets import LabelSets
 from hybridal.errors import UserError
 from hybridal.system.files import folder_made_whole, strict_json
 from hybridal.tasks.task import Split, Task
@@ -23,7 +25,9 @@ def save_task(task: Task, folder: Path) -> None:
 
     with folder_made_whole(folder) as scratch:
         kinds = {"ids": task.id_type.__name__, "labels": task.label_type.__name__}
-        about = {"name": task.name, "classes": task.classes, "descriptions": task.descriptions, **kinds}
+        about: dict[str, Any] = {"name": task.name, "classes": task.classes, "descriptions": task.descriptions, **kinds}
+        if task.label_sets is not None:
+            about["label_sets"] = task.label_sets.sets
         (scratch / "task.json").write_text(strict_json(about), encoding="utf-8")
         for name, split in task.splits():
             labels = pa.Array.from_buffers(pa.int64(), len(split), [None, pa.py_buffer(split.labels.astype(np.int64))])
@@ -45,6 +49,10 @@ def load_saved(folder: Path) -> Task:
         ids, labels = (TYPES[about.get(name, "str")] for name in ("ids", "labels"))
         parts = (split("train"), split("validation"), split("test"))
         task = Task(about["name"], tuple(about["classes"]), *parts, id_type=ids, label_type=labels)
+        if "label_sets" in about:
+            sets = LabelSets(len(task.classes))
+            sets.translated(np.empty(0, dtype=np.int64), about["label_sets"])
+            task = replace(task, label_sets=sets)
         return task.with_descriptions(about.get("descriptions", {}))
     except (OSError, ValueError, KeyError) as error:
         raise UserError(

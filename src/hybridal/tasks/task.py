@@ -13,13 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
+from hybridal.measures.objective import Objective, objective_of
 
 # Hash strings in chunks: a call per string is slower than its hash, and one chunk would copy all texts.
 STRINGS_PER_HASH = 4096
 # Class names stand in messages, tables and reports; longer ones are texts.
 MAX_CLASS_NAME = 1000
+
+Answer = str | frozenset[str]
+"""The label of a text by name: a class, or a set of classes if a text may have several."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,8 @@ class Split:
     Attributes:
         ids: Unique ids of the texts.
         texts: The texts.
-        labels: For each text an index into the classes of the task, or -1 (`UNKNOWN`).
+        labels: For each text an index into the classes of the task, or -1 (`UNKNOWN`); if a text may have several
+            classes, an index into the task's `label_sets`.
 
     Example:
         >>> Split(["a", "b"], ["good", "bad"], np.array([1, UNKNOWN]))
@@ -106,6 +112,7 @@ class Task:
         descriptions: Descriptions of classes, by class name; see `with_descriptions`.
         id_type: Type of the ids in the source; in a task, ids are strings.
         label_type: Type of the labels in the source; in a task, class names are strings.
+        label_sets: The sets of classes by number, if a text may have several classes; else None.
 
     Example:
         >>> rows = Split(["a", "b"], ["good", "bad"], np.array([1, UNKNOWN]))
@@ -122,10 +129,22 @@ class Task:
     descriptions: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
     id_type: type = field(default=str, kw_only=True)
     label_type: type = field(default=str, kw_only=True)
+    label_sets: LabelSets | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         splits = f"train={self.train}, validation={self.validation}, test={self.test}"
-        return f"Task({self.name!r}, {len(self.classes)} classes, {splits})"
+        several = ", several per text" if self.multi_label else ""
+        return f"Task({self.name!r}, {len(self.classes)} classes{several}, {splits})"
+
+    @property
+    def multi_label(self) -> bool:
+        """Whether a text may have several classes, or none."""
+        return self.label_sets is not None
+
+    @cached_property
+    def objective(self) -> Objective:
+        """How logits become probabilities, predictions and metrics."""
+        return objective_of(len(self.classes), self.label_sets)
 
     @staticmethod
     def from_texts(texts: Iterable[str], labels: Iterable[Any] | None = None, **options: Any) -> Task:
@@ -266,19 +285,85 @@ class Task:
         return as_type(self.id_type, id)
 
     def label(self, number: int) -> Any:
-        """Return the class of a label number, in the type that it had in the source.
+        """Return the class of a label number, in the type that it had in the source; or the set of classes.
 
         Args:
             number: A label of a split.
 
         Returns:
-            The class.
+            The class, or a frozenset of classes if a text may have several.
 
         Example:
             >>> Task.from_texts(["good", "bad"] * 20, [True, False] * 20).label(1)
             True
         """
-        return as_type(self.label_type, self.classes[number])
+        answer = self.answer(number)
+        if isinstance(answer, frozenset):
+            return frozenset(as_type(self.label_type, name) for name in answer)
+        return as_type(self.label_type, answer)
+
+    @property
+    def class_labels(self) -> list[Any]:
+        """The classes in the type that labels had in the source."""
+        return [as_type(self.label_type, name) for name in self.classes]
+
+    def answer(self, number: int) -> Answer:
+        """Return the class of a label number by name; or the set of classes.
+
+        Args:
+            number: A label of a split.
+
+        Returns:
+            The name, or a frozenset of names if a text may have several classes.
+
+        Example:
+            >>> Task.from_texts(["good", "bad"] * 20, [True, False] * 20).answer(1)
+            'True'
+        """
+        if self.label_sets is None:
+            return self.classes[number]
+        return frozenset(self.classes[one] for one in self.label_sets.present(number))
+
+    def label_number(self, answer: Answer) -> int:
+        """Return the number of a label.
+
+        Args:
+            answer: A class, or a set of classes if a text may have several; a class then stands for itself alone.
+
+        Returns:
+            The number.
+
+        Raises:
+            UserError: If the task has no such class.
+
+        Example:
+            >>> rows = Split(["a"], ["good"], np.array([0]))
+            >>> task = Task("t", ("new", "old"), rows, Split.empty(), Split.empty(), label_sets=LabelSets(2))
+            >>> task.label_number(frozenset()), task.label_number("old"), task.label_number(frozenset(["old", "new"]))
+            (2, 1, 3)
+        """
+        if self.label_sets is None:
+            return self.class_index(str(answer))
+        names = [answer] if isinstance(answer, str) else answer
+        return self.label_sets.number([self.class_index(name) for name in names])
+
+    def class_counts(self, labels: Ints) -> Ints:
+        """Return how many of the labelled texts have each class.
+
+        Args:
+            labels: Label numbers; unknown ones are left out.
+
+        Returns:
+            A number for each class.
+
+        Example:
+            >>> Task.from_texts(["good", "bad"] * 20, [1, 0] * 20).class_counts(np.array([0, 1, 1]))
+            array([1, 2])
+        """
+        known = labels[labels != UNKNOWN]
+        if self.label_sets is None:
+            return np.bincount(known, minlength=len(self.classes))
+        return self.label_sets.counts(known)
 
     def splits(self) -> Iterator[tuple[str, Split]]:
         """Yield the three splits with their names.
@@ -316,14 +401,14 @@ class Task:
             known = ", ".join(self.classes)
             raise UserError(f"'{name}' is not a class of task '{self.name}'; its classes are {known}.") from None
 
-    def answers(self, ids: Iterable[Any]) -> dict[Any, str]:
+    def answers(self, ids: Iterable[Any]) -> dict[Any, Answer]:
         """Return the known labels of texts, for example to simulate an annotator.
 
         Args:
             ids: Ids of texts of any split.
 
         Returns:
-            Class names by id, without the texts that have no label.
+            Class names, or sets of them, by id, without the texts that have no label.
 
         Raises:
             UserError: If there is no text with an id.
@@ -338,7 +423,7 @@ class Task:
         for name in given.values():
             if name not in labels:
                 raise UserError(f"'{name:.40}' is not the id of a text of task '{self.name}'; give ids that it has.")
-        return {id: self.classes[labels[name]] for id, name in given.items() if labels[name] != UNKNOWN}
+        return {id: self.answer(labels[name]) for id, name in given.items() if labels[name] != UNKNOWN}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -356,7 +441,11 @@ class Task:
             _add(digest, [name])
             _add(digest, split.ids)
             _add(digest, split.texts)
-            digest.update(np.ascontiguousarray(split.labels, dtype="<i8").tobytes())
+            if self.label_sets is None:
+                digest.update(np.ascontiguousarray(split.labels, dtype="<i8").tobytes())
+            else:  # numbers of sets depend on the order in which they occurred
+                known = [self.label_sets.sets[label] if label != UNKNOWN else None for label in split.labels]
+                _add(digest, ["several", *map(str, known)])
         for name, texts in sorted(self.descriptions.items()):
             _add(digest, [name, *texts])
         return digest.hexdigest()
@@ -411,7 +500,8 @@ class Task:
         """Keep some of the classes; texts without a label stay.
 
         Args:
-            classes: Names of the classes to keep, in their new order.
+            classes: Names of the classes to keep, in their new order. Texts of other classes are dropped; if a text may
+                have several classes, it stays and loses the others.
 
         Returns:
             A new task.
@@ -432,11 +522,15 @@ class Task:
                 f"`classes`: task '{self.name}' has no class '{unknown[0]}'; it has {', '.join(self.classes)}.",
                 field="classes",
             )
+        kept = [self.classes.index(name) for name in classes]
+        if self.label_sets is not None:
+            sets, numbers = self.label_sets.renumbered(kept)
+            keep_all = replace(self, label_sets=sets)._with
+            return keep_all("classes", tuple(classes), lambda split: replace(split, labels=numbers[split.labels]))
         dropped = -2
         renumber = np.full(len(self.classes) + 1, dropped, dtype=np.int64)
         renumber[UNKNOWN] = UNKNOWN
-        for new, name in enumerate(classes):
-            renumber[self.classes.index(name)] = new
+        renumber[kept] = np.arange(len(kept))
 
         def keep(split: Split) -> Split:
             labels = renumber[split.labels]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import Floats, Ints, Outputs
+from hybridal.measures.objective import objective_of
 from hybridal.signals import Sample
 
 if TYPE_CHECKING:
@@ -36,9 +38,11 @@ class FakeModel:
         gradient: float = 1.0,
         labelled: tuple[Outputs, Ints] | None = None,
         unlabelled: Sample | None = None,
+        label_sets: LabelSets | None = None,
     ) -> None:
         self.validation = Outputs(_floats(logits), None if hidden is None else _floats(hidden))
         self.validation_labels: Ints = np.array(labels, dtype=np.int64)
+        self.objective = objective_of(self.validation.logits.shape[1], label_sets)
         self._weights = {name: _floats(values) for name, values in (weights or {}).items()}
         self._parameters: dict[str, torch.Tensor] = {}
         self._gradient = gradient

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hybridal.core.label_sets import LabelSets
 from hybridal.randomness import stream
 from hybridal.tasks import Split, Task
 
@@ -34,6 +35,29 @@ def toy_task(train: int = 120, validation: int = 40, test: int = 30, classes: in
         return Split([f"{name}-{row}" for row in range(size)], texts, labels)
 
     return Task("toy", names, split("train", train), split("validation", validation), split("test", test))
+
+
+def multi_label_task(train: int = 120, validation: int = 30, test: int = 60, seed: int = 7) -> Task:
+    """A task of three classes, of which each text has none to three: its topics are what its words are about.
+
+    >>> task = multi_label_task()
+    >>> len(task.train), sorted(task.answer(task.train.labels[0])), task.multi_label
+    (120, [], True)
+    """
+    rng, sets = stream(seed, "multi-label"), LabelSets(3)
+    names = tuple([*_WORDS][:3])
+
+    def split(name: str, size: int) -> Split:
+        present = rng.random((size, 3)) < 0.4
+        labels = np.array([sets.number(np.flatnonzero(row).tolist()) for row in present], dtype=np.int64)
+        topics = [[topic for topic, there in zip(names, row, strict=True) if there] for row in present]
+        texts = [
+            " ".join([*rng.choice(_COMMON, 6), *(rng.choice(_WORDS[topic]) for topic in own * 3)]) for own in topics
+        ]
+        return Split([f"{name}-{row}" for row in range(size)], texts, labels)
+
+    parts = split("train", train), split("validation", validation), split("test", test)
+    return Task("topics", names, *parts, label_sets=sets)
 
 
 def toy_file(folder: Path, rows: int = 90) -> Path:

@@ -52,7 +52,7 @@ class Replay(Update):
         older, newest = now.pool.older_rows(), now.pool.newest_rows()
         wanted = min(len(newest) if self.older == "equal" else int(self.older), len(older))
         if self.draw == "balanced":
-            drawn = balanced(older, now.pool.labels, newest, wanted, now.rng)
+            drawn = balanced(older, now.pool.rarest_class(), newest, wanted, now.rng)
         else:
             drawn = now.rng.choice(older, size=wanted, replace=False)
         rows = np.concatenate([drawn, newest])

@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.calibration import log_softmax, softmax
+from hybridal.measures.objective import SingleLabel
 from hybridal.models.training import probe
 from hybridal.models.training.probe import (
     PENALTIES,
@@ -37,13 +38,13 @@ def test_the_weights_of_scikit_learn(classes: int, size: int, penalty: float) ->
     # With two classes scikit-learn has one row of weights, the difference of ours; its square counts half as much.
     C = (2 if classes == 2 else 1) / penalty
     expected = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(points, known, sample_weight=weights)
-    found = fit_probe(features, labels, classes, penalty)
+    found = fit_probe(features, labels, SingleLabel(classes), penalty)
     np.testing.assert_allclose(softmax(found.logits(features)), expected.predict_proba(features), atol=1e-3)
 
 
 def test_a_class_without_labels_is_possible_and_unlikely() -> None:
     features, labels = blobs(2, 40, 3)
-    found = softmax(fit_probe(features, np.where(labels == 2, 0, labels), classes=5).logits(features))
+    found = softmax(fit_probe(features, np.where(labels == 2, 0, labels), SingleLabel(5)).logits(features))
     assert np.isfinite(found).all()
     assert (found[:, 2:] > 0).all()
     assert found[:, 2:].mean() < 0.02
@@ -52,13 +53,13 @@ def test_a_class_without_labels_is_possible_and_unlikely() -> None:
 @pytest.mark.parametrize("labels", [[0], [1, 1, 1]])
 def test_one_class_alone_is_learnt_too(labels: list[int]) -> None:
     features = np.random.default_rng(0).normal(size=(len(labels), 4))
-    found = Prober(0).best(features, np.array(labels), 3).logits(features)
+    found = Prober(0).best(features, np.array(labels), SingleLabel(3)).logits(features)
     assert (found.argmax(axis=1) == labels).all()
 
 
 def test_repeated_text_can_be_fitted() -> None:
     features = np.tile(np.random.default_rng(0).normal(size=4), (20, 1))
-    found = softmax(fit_probe(features, np.arange(20) % 4 // 3, 2).logits(features[:1]))
+    found = softmax(fit_probe(features, np.arange(20) % 4 // 3, SingleLabel(2)).logits(features[:1]))
     assert found[0, 0] == pytest.approx(0.75, abs=0.01)
 
 
@@ -73,7 +74,7 @@ def test_probe_is_the_optimum(seed: int, classes: int, penalty: float) -> None:
         own = logs[np.arange(len(points)), [*labels, *range(classes)]]
         return float(penalty / 2 * (weight**2).sum() - own[:30].sum() - PRIOR * own[30:].sum())
 
-    found, rng = fit_probe(features, labels, classes, penalty), np.random.default_rng(seed)
+    found, rng = fit_probe(features, labels, SingleLabel(classes), penalty), np.random.default_rng(seed)
     least = cost(found.weight, found.bias)
     for size in (1e-2, 1e-1):
         step = rng.normal(size=found.weight.shape), rng.normal(size=found.bias.shape)
@@ -83,39 +84,39 @@ def test_probe_is_the_optimum(seed: int, classes: int, penalty: float) -> None:
 def test_the_order_of_the_labels_does_not_matter() -> None:
     features, labels = blobs(3, 50, 3)
     order = np.random.default_rng(0).permutation(50)
-    one, other = fit_probe(features, labels, 3), fit_probe(features[order], labels[order], 3)
+    one, other = fit_probe(features, labels, SingleLabel(3)), fit_probe(features[order], labels[order], SingleLabel(3))
     np.testing.assert_allclose(one.weight, other.weight, atol=1e-4)
 
 
 def test_probe_is_repeatable() -> None:
     features, labels = blobs(4, 60, 3)
-    one, other = (Prober(9).best(features, labels, 3) for _ in range(2))
+    one, other = (Prober(9).best(features, labels, SingleLabel(3)) for _ in range(2))
     assert (one.weight == other.weight).all()
     assert (one.bias == other.bias).all()
 
 
 def test_cross_fitting_never_sees_the_label_that_it_predicts() -> None:
     features, labels = blobs(5, 40, 2)
-    before = cross_fitted(features, labels, 2, np.random.default_rng(1), 5, [1.0, 10.0])
+    before = cross_fitted(features, labels, SingleLabel(2), np.random.default_rng(1), 5, [1.0, 10.0])
     for row in range(0, 40, 7):
         other = labels.copy()
         other[row] = 1 - other[row]
-        after = cross_fitted(features, other, 2, np.random.default_rng(1), 5, [1.0, 10.0])
+        after = cross_fitted(features, other, SingleLabel(2), np.random.default_rng(1), 5, [1.0, 10.0])
         assert (after[:, row] == before[:, row]).all()
         assert (after != before).any()
 
 
 def test_noise_asks_for_a_larger_penalty_than_clear_classes() -> None:
-    clear = best_penalty(*blobs(6, 200, 4, noise=0.3), 4, seed=0)
+    clear = best_penalty(*blobs(6, 200, 4, noise=0.3), SingleLabel(4), seed=0)
     features, labels = blobs(6, 200, 4, width=40)
-    assert clear < best_penalty(features, np.random.default_rng(1).permutation(labels), 4, seed=0)
+    assert clear < best_penalty(features, np.random.default_rng(1).permutation(labels), SingleLabel(4), seed=0)
 
 
 def test_penalties_that_are_compared_are_fitted_nearly_as_if_alone() -> None:
     features, labels = blobs(7, 90, 3)
-    found = cross_fitted(features, labels, 3, np.random.default_rng(2), 3, PENALTIES)
+    found = cross_fitted(features, labels, SingleLabel(3), np.random.default_rng(2), 3, PENALTIES)
     for number, penalty in enumerate(PENALTIES):
-        alone = cross_fitted(features, labels, 3, np.random.default_rng(2), 3, [penalty])
+        alone = cross_fitted(features, labels, SingleLabel(3), np.random.default_rng(2), 3, [penalty])
         np.testing.assert_allclose(softmax(found[number]), softmax(alone[0]), atol=0.01)
 
 
@@ -130,7 +131,9 @@ def test_fewer_new_labels_keep_the_penalty() -> None:
     features, labels = blobs(8, 60, 4)
     known = last_growth(60)
     assert known < 60
-    assert best_penalty(features, labels, 4, 1) == best_penalty(features[:known], labels[:known], 4, 1)
+    assert best_penalty(features, labels, SingleLabel(4), 1) == best_penalty(
+        features[:known], labels[:known], SingleLabel(4), 1
+    )
 
 
 def test_labels_that_come_one_by_one_give_the_probes_that_each_would_have_alone(
@@ -139,30 +142,30 @@ def test_labels_that_come_one_by_one_give_the_probes_that_each_would_have_alone(
     features, labels = blobs(9, 60, 4)
     prober, chosen = Prober(3), list[int]()
 
-    def counted(features: Floats, labels: Ints, classes: int, seed: int) -> float:
+    def counted(features: Floats, labels: Ints, objective: SingleLabel, seed: int) -> float:
         chosen.append(len(labels))
-        return best_penalty(features, labels, classes, seed)
+        return best_penalty(features, labels, objective, seed)
 
     monkeypatch.setattr(probe, "best_penalty", counted)
     for known in range(1, 61):
-        found = prober.best(features[:known], labels[:known], 4)
-        penalty = best_penalty(features[:known], labels[:known], 4, 3)
-        expected = fit_probe(features[:known], labels[:known], 4, penalty)
+        found = prober.best(features[:known], labels[:known], SingleLabel(4))
+        penalty = best_penalty(features[:known], labels[:known], SingleLabel(4), 3)
+        expected = fit_probe(features[:known], labels[:known], SingleLabel(4), penalty)
         assert (found.penalty, found.weight.tolist()) == (expected.penalty, expected.weight.tolist())
     assert chosen == [1, 10, 12, 15, 18, 22, 27, 33, 41, 51]
     other = labels.copy()
     other[0] = 1 - min(1, other[0])  # one of the first is corrected
-    prober.best(features, other, 4)
-    prober.best(features, other, 5)  # and a class comes
-    prober.best(features[::-1], other, 5)
+    prober.best(features, other, SingleLabel(4))
+    prober.best(features, other, SingleLabel(5))  # and a class comes
+    prober.best(features[::-1], other, SingleLabel(5))
     assert chosen[10:] == [60, 60, 60]
 
 
 def test_a_name_is_an_example_of_its_class() -> None:
     features, labels = blobs(4, 30, 3)
     names = np.stack([features[labels == c].mean(axis=0) for c in range(3)])
-    found = fit_probe(features, labels, 3, 1.0, (names, np.arange(3)))
-    by_hand = fit_probe(np.vstack([features, names]), np.array([*labels, 0, 1, 2]), 3, 1.0)
+    found = fit_probe(features, labels, SingleLabel(3), 1.0, (names, np.arange(3)))
+    by_hand = fit_probe(np.vstack([features, names]), np.array([*labels, 0, 1, 2]), SingleLabel(3), 1.0)
     np.testing.assert_array_equal(found.weight, by_hand.weight)
     np.testing.assert_array_equal(found.bias, by_hand.bias)
 
@@ -171,7 +174,9 @@ def test_a_class_without_labels_is_known_by_its_name() -> None:
     features, labels = blobs(5, 60, 3, noise=0.3)
     seen = labels != 2
     names = np.stack([features[labels == c][0] for c in range(3)])
-    without, found = (fit_probe(features[seen], labels[seen], 3, 1.0, given) for given in (None, (names, np.arange(3))))
+    without, found = (
+        fit_probe(features[seen], labels[seen], SingleLabel(3), 1.0, given) for given in (None, (names, np.arange(3)))
+    )
     unseen = features[~seen]
     assert (without.logits(unseen).argmax(axis=1) != 2).all()
     assert (found.logits(unseen).argmax(axis=1) == 2).mean() > 0.9
@@ -181,10 +186,10 @@ def test_names_are_known_to_every_fold() -> None:
     features, labels = blobs(6, 12, 3, noise=0.3)
     names = np.stack([features[labels == c].mean(axis=0) for c in range(3)])
     labels = np.where(labels == 2, np.arange(12) % 2, labels)  # no text of the last class is labelled
-    found = cross_fitted(features, labels, 3, np.random.default_rng(0), 3, [1.0], (names, np.arange(3)))[0]
+    found = cross_fitted(features, labels, SingleLabel(3), np.random.default_rng(0), 3, [1.0], (names, np.arange(3)))[0]
     fold = np.array_split(np.random.default_rng(0).permutation(12), 3)[0]
     rest = np.setdiff1d(np.arange(12), fold)
-    by_hand = fit_probe(features[rest], labels[rest], 3, 1.0, (names, np.arange(3)))
+    by_hand = fit_probe(features[rest], labels[rest], SingleLabel(3), 1.0, (names, np.arange(3)))
     np.testing.assert_allclose(softmax(found[fold]), softmax(by_hand.logits(features[fold])), atol=1e-2)
 
 
@@ -193,7 +198,9 @@ def test_probe_does_not_depend_on_the_number_of_cores() -> None:
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            found.append((fit_probe(features, labels, 8), best_penalty(features, labels, 8, seed=0)))
+            found.append(
+                (fit_probe(features, labels, SingleLabel(8)), best_penalty(features, labels, SingleLabel(8), seed=0))
+            )
     (one, penalty), (two, other) = found
     np.testing.assert_array_equal(one.weight, two.weight)
     np.testing.assert_array_equal(one.bias, two.bias)
@@ -203,7 +210,7 @@ def test_probe_does_not_depend_on_the_number_of_cores() -> None:
 def test_very_many_classes_are_fitted_with_one_row_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     features, labels = rng.normal(size=(40, 8)), rng.integers(0, 5, 40)
-    rows = fit_probe(features, labels, 12).logits(features)
+    rows = fit_probe(features, labels, SingleLabel(12)).logits(features)
     monkeypatch.setattr(probe, "MAX_PRIOR_ROWS", 11)
     sizes: list[int] = []
 
@@ -212,5 +219,5 @@ def test_very_many_classes_are_fitted_with_one_row_beforehand(monkeypatch: pytes
         return log_softmax(logits)
 
     monkeypatch.setattr(probe, "log_softmax", noted)
-    np.testing.assert_allclose(fit_probe(features, labels, 12).logits(features), rows, atol=1e-9)
+    np.testing.assert_allclose(fit_probe(features, labels, SingleLabel(12)).logits(features), rows, atol=1e-9)
     assert set(sizes) == {41}

@@ -176,11 +176,10 @@ class Trie:
         model = self.cell.model
         return replace(state, weights=model.to_device(state.weights), moments=model.to_device(state.moments))
 
-    @staticmethod
-    def _load(folder: Path) -> tuple[State, Round | None] | None:
+    def _load(self, folder: Path) -> tuple[State, Round | None] | None:
         """Load a saved state; None if it is missing or damaged, because it can be computed again."""
         try:
-            return checkpoint.load(folder)
+            return checkpoint.load(folder, self.cell.task.label_sets)
         except RunError:
             return None
 

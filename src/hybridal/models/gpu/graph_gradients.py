@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from hybridal.core.outputs import Ints
 from hybridal.models.gpu.graph_passes import batches, texts_of
 from hybridal.models.gpu.padded_rows import pack, unpack
 from hybridal.models.token_arrays import Tokens
+from hybridal.models.training.losses import CROSS_ENTROPY, Loss
 
 if TYPE_CHECKING:
     from hybridal.models.gpu.graphs import CudaGraphs
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 TOKENS_PER_BATCH = 2**13
 
 
-def gradient_norm(graphs: CudaGraphs, tokens: Tokens, rows: Ints, labels: Ints) -> float:
+def gradient_norm(graphs: CudaGraphs, tokens: Tokens, rows: Ints, labels: Ints, loss: Loss = CROSS_ENTROPY) -> float:
     """As `forward_passes.gradient_norm`."""
-    gradient = graphs.recorder.once("gradient", lambda: Gradient(graphs))
+    gradient = graphs.recorder.once(("gradient", loss), lambda: Gradient(graphs, loss))
     gradient.clear()
     for batch, length in batches(tokens.lengths(rows), graphs.classifier.positions, TOKENS_PER_BATCH):
         gradient.add(tokens, rows[batch], labels[batch], length)
@@ -33,8 +34,8 @@ def gradient_norm(graphs: CudaGraphs, tokens: Tokens, rows: Ints, labels: Ints) 
 class Gradient:
     """The sum of the gradients of several batches, at fixed addresses."""
 
-    def __init__(self, graphs: CudaGraphs) -> None:
-        self._graphs, self._recorder = graphs, graphs.recorder
+    def __init__(self, graphs: CudaGraphs, loss: Loss) -> None:
+        self._graphs, self._recorder, self._loss = graphs, graphs.recorder, loss
         self._parameters = list(graphs.classifier.trainable().values())
         self._sums = [torch.zeros_like(parameter) for parameter in self._parameters]
         self._squares = torch.zeros(len(self._sums), dtype=torch.float64, device=graphs.recorder.device)
@@ -44,7 +45,9 @@ class Gradient:
         torch._foreach_zero_(self._sums)
 
     def add(self, tokens: Tokens, rows: Ints, labels: Ints, length: int) -> None:
-        inputs, replay = self._recorder.once(("gradient", length), lambda: self._record(length))
+        inputs, replay = self._recorder.once(
+            ("gradient", self, length, self._loss.version), lambda: self._record(length)
+        )
         inputs.copy_(torch.from_numpy(pack(tokens, rows, labels, len(inputs), length)))
         replay()
 
@@ -61,7 +64,7 @@ class Gradient:
 
         def work() -> None:
             labels, ids, mask = unpack(inputs)
-            loss = nn.functional.cross_entropy(self._graphs.run_padded(ids, mask).logits, labels, reduction="sum")
+            loss = self._loss(self._graphs.run_padded(ids, mask).logits, labels, reduction="sum")
             found = torch.autograd.grad(loss, self._parameters, allow_unused=True)
             known = [(total, part) for total, part in zip(self._sums, found, strict=True) if part is not None]
             torch._foreach_add_([total for total, _ in known], [part for _, part in known])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from hybridal.core.outputs import Ints
 from hybridal.core.rules import Rules
@@ -15,6 +15,7 @@ from hybridal.models.gpu.graph_inputs import Shape, step_inputs
 from hybridal.models.gpu.recorder import WARM_UPS
 from hybridal.models.training.adamw import AdamW
 from hybridal.models.training.examples import Examples
+from hybridal.models.training.losses import CROSS_ENTROPY, Loss
 from hybridal.updates import Weights
 
 if TYPE_CHECKING:
@@ -84,8 +85,9 @@ class TorchOptimizer:
 class GraphSteps:
     """One graph per batch shape and dropout mode. The optimiser is reset in place, since graphs hold its addresses."""
 
-    def __init__(self, graphs: CudaGraphs, rules: Rules) -> None:
+    def __init__(self, graphs: CudaGraphs, rules: Rules, loss: Loss = CROSS_ENTROPY) -> None:
         self._classifier, self._recorder, self._inputs = graphs.classifier, graphs.recorder, step_inputs(graphs)
+        self._loss = loss
         self._named = graphs.classifier.trainable()
         self._optimizer = _optimizer(graphs, rules)
         self._state = self._optimizer.state()
@@ -102,6 +104,7 @@ class GraphSteps:
         """One step per batch, each at its rate. All batches are sent first; no step waits for the device."""
         if not batches:
             return
+        self._loss.prepare(self._recorder.device)
         shapes, packed = zip(*self._inputs.pack(examples, batches, seed), strict=True)
         sent = torch.from_numpy(np.concatenate(packed)).to(self._recorder.device).split([len(row) for row in packed])
         steps = {
@@ -126,7 +129,7 @@ class GraphSteps:
     def _step(self, shape: Shape, numbers: int) -> tuple[Tensor, Callable[[], None]]:
         dropout = self._classifier.module.training
         # `self` is part of the key: a graph holds the optimiser that it was recorded with.
-        return self._recorder.once((self, shape, dropout), lambda: self._record(shape, numbers))
+        return self._recorder.once((self, shape, dropout, self._loss.version), lambda: self._record(shape, numbers))
 
     def _record(self, shape: Shape, numbers: int) -> tuple[Tensor, Callable[[], None]]:
         # Labels 0, and texts of one token if lengths are part of the input.
@@ -134,7 +137,7 @@ class GraphSteps:
 
         def work() -> None:
             self._optimizer.clear()
-            nn.functional.cross_entropy(*self._inputs.read(inputs, shape)).backward()
+            self._loss(*self._inputs.read(inputs, shape)).backward()
             self._optimizer.step()
 
         # Warming up trains on made-up input, which must leave no trace.

@@ -16,6 +16,7 @@ from hybridal.models.gpu import graph_gradients, graph_passes
 from hybridal.models.gpu.graph_steps import GraphSteps
 from hybridal.models.gpu.recorder import Recorder
 from hybridal.models.token_arrays import Progress, Tokens
+from hybridal.models.training.losses import CROSS_ENTROPY, Loss
 
 if TYPE_CHECKING:
     from hybridal.models.gpu.fused_encoder import FusedEncoder
@@ -38,17 +39,17 @@ class CudaGraphs:
         if self.fused_encoder is not None:
             self.fused_encoder.refresh()
 
-    def steps(self, rules: Rules) -> GraphSteps:
-        """Optimiser steps; graphs, once recorded, serve all rounds with the same weight decay."""
-        return self.recorder.once(("steps", rules.weight_decay), lambda: GraphSteps(self, rules))
+    def steps(self, rules: Rules, loss: Loss = CROSS_ENTROPY) -> GraphSteps:
+        """Optimiser steps; graphs, once recorded, serve all rounds with the same weight decay and loss."""
+        return self.recorder.once(("steps", rules.weight_decay, loss), lambda: GraphSteps(self, rules, loss))
 
     def predict(self, tokens: Tokens, rows: Ints, features: bool, progress: Progress, batch_invariant: bool) -> Outputs:
         """As `training.forward_passes.predict`."""
         return graph_passes.predict(self, tokens, rows, features, progress, batch_invariant)
 
-    def gradient_norm(self, tokens: Tokens, rows: Ints, labels: Ints) -> float:
+    def gradient_norm(self, tokens: Tokens, rows: Ints, labels: Ints, loss: Loss = CROSS_ENTROPY) -> float:
         """As `training.forward_passes.gradient_norm`."""
-        return graph_gradients.gradient_norm(self, tokens, rows, labels)
+        return graph_gradients.gradient_norm(self, tokens, rows, labels, loss)
 
     def run_padded(self, ids: Tensor, mask: Tensor) -> ClassifierOutput:
         """Texts in rows of one length; the mask is boolean, (texts, 1, 1, length)."""

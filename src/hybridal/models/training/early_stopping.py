@@ -8,8 +8,8 @@ import numpy as np
 
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.core.rules import Rules
-from hybridal.measures.calibration import nll
 from hybridal.models.classifier import Classifier
+from hybridal.models.training.losses import CROSS_ENTROPY, Loss
 from hybridal.updates import Weights
 
 
@@ -20,18 +20,19 @@ class BestWeights:
 
     Args:
         rules: `min_delta`, and how the validation loss is averaged.
+        loss: The training loss.
         labels: Of the validation texts.
     """
 
-    def __init__(self, rules: Rules, labels: Ints) -> None:
-        self.rules, self.labels = rules, labels
+    def __init__(self, rules: Rules, loss: Loss, labels: Ints) -> None:
+        self.rules, self.labels, self._loss = rules, labels, loss
         self.loss, self.evaluation = float("inf"), cast("int | None", None)
         self.weights: Weights = {}
         self.outputs: Outputs | None = None
 
     def update(self, evaluation: int, outputs: Outputs, classifier: Classifier) -> None:
         """Keep the classifier's weights if this evaluation is better."""
-        loss = validation_loss(outputs.logits, self.labels, self.rules)
+        loss = validation_loss(outputs.logits, self.labels, self.rules, self._loss)
         if loss < self.loss - self.rules.min_delta:
             self.loss = loss
             self.keep(evaluation, outputs, classifier)
@@ -61,10 +62,10 @@ class AverageWeights:
             self.weights[name].lerp_(parameter.detach(), 1 / self.count)
 
 
-def validation_loss(logits: Floats, labels: Ints, rules: Rules) -> float:
+def validation_loss(logits: Floats, labels: Ints, rules: Rules, loss: Loss = CROSS_ENTROPY) -> float:
     """The mean over examples; or, as in the published code, over the means of batches in their original order."""
     if rules.validation_loss == "examples":
-        return nll(logits, labels)
+        return loss.value(logits, labels)
     size = rules.train_batch
     starts = range(0, len(labels), size)
-    return float(np.mean([nll(logits[s : s + size], labels[s : s + size]) for s in starts]))
+    return float(np.mean([loss.value(logits[s : s + size], labels[s : s + size]) for s in starts]))

@@ -16,6 +16,7 @@ from hybridal.models.model_protocol import Fit
 from hybridal.models.training.early_stopping import AverageWeights, BestWeights
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.learning_rate import rates
+from hybridal.models.training.losses import CROSS_ENTROPY, Loss
 from hybridal.models.training.optimiser_steps import PlainSteps, Steps
 from hybridal.randomness import key, stream
 from hybridal.system.stopwatch import Stopwatch
@@ -34,6 +35,7 @@ def fit(
     seed: int,
     round: int,
     epoch_done: EpochDone = lambda _epoch, _of: None,
+    loss: Loss = CROSS_ENTROPY,
 ) -> Fit:
     """Train a classifier as planned.
 
@@ -50,13 +52,14 @@ def fit(
         seed: Decides the order of examples and the dropout masks, with `round`.
         round: Number of the round.
         epoch_done: Called after each epoch with its number and the most there can be.
+        loss: The training loss.
 
     Returns:
         The weights that were kept, their cost and the seconds of each phase.
     """
     watch = Stopwatch(classifier.device.synchronise)
     classifier.load(plan.weights)
-    steps = _steps(classifier, rules)
+    steps = _steps(classifier, rules, loss)
     steps.begin(plan.moments)
     size = plan.batch or rules.train_batch
     epochs = rules.epochs(len(examples.rows), size, plan.epochs)
@@ -64,7 +67,7 @@ def fit(
     evaluations_per_epoch = max(1, min(rules.validations_per_epoch, steps_per_epoch))
     total = epochs * steps_per_epoch
     rate = rates(total, rules)
-    best, average = BestWeights(rules, validation_labels), AverageWeights()
+    best, average = BestWeights(rules, loss, validation_labels), AverageWeights()
     stops = validate is not None and rules.stop_after is not None
 
     def evaluate(number: int) -> bool:
@@ -115,7 +118,9 @@ def _parts(
             yield epoch, f"-{part}" if parts > 1 else "", batches[start:end]
 
 
-def _steps(classifier: Classifier, rules: Rules) -> Steps:
+def _steps(classifier: Classifier, rules: Rules, loss: Loss) -> Steps:
     """The fastest way to train this classifier."""
-    steps: Steps = PlainSteps(classifier, rules) if classifier.graphs is None else classifier.graphs.steps(rules)
+    if classifier.graphs is None:
+        return PlainSteps(classifier, rules, loss)
+    steps: Steps = classifier.graphs.steps(rules, loss)
     return steps

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import torch
-from torch import nn
 
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.models.classifier import Classifier
@@ -14,6 +13,7 @@ from hybridal.models.classifier_input import Source
 from hybridal.models.process_settings import return_freed_memory
 from hybridal.models.token_arrays import Progress, Tokens, length_sorted, no_progress
 from hybridal.models.torch_generators import seeded
+from hybridal.models.training.losses import CROSS_ENTROPY, Loss
 
 # Tokens of a batch. Large batches keep a GPU busy; on a processor they cost cache misses, and small ones overhead.
 TOKENS = {"cuda": 2**15, "mps": 2**15, "cpu": 3 * 2**10}
@@ -75,17 +75,19 @@ def sampled_logits(classifier: Classifier, source: Source, rows: Ints, passes: i
     return samples
 
 
-def gradient_norm(classifier: Classifier, source: Source, rows: Ints, labels: Ints) -> float:
+def gradient_norm(
+    classifier: Classifier, source: Source, rows: Ints, labels: Ints, loss: Loss = CROSS_ENTROPY
+) -> float:
     """The L2 norm of the gradient of the mean loss over these rows, without dropout."""
+    loss.prepare(classifier.device.torch)
     if classifier.graphs is not None and isinstance(source, Tokens) and len(rows):
-        return classifier.graphs.gradient_norm(source, rows, labels)
+        return classifier.graphs.gradient_norm(source, rows, labels, loss)
     parameters = list(classifier.trainable().values())
     classifier.module.zero_grad(set_to_none=True)  # gradients of the last training batch are still there
     for batch in _batches(classifier, source, rows):
         logits = classifier.logits_of(source, rows[batch])
         target = torch.from_numpy(labels[batch]).to(logits.device)
-        loss = nn.functional.cross_entropy(logits, target, reduction="sum") / len(rows)
-        loss.backward()
+        (loss(logits, target, reduction="sum") / len(rows)).backward()
     grads = [p.grad.cpu() if p.grad.is_mps else p.grad for p in parameters if p.grad is not None]  # MPS has no float64
     squares = torch.stack([grad.double().square().sum() for grad in grads])
     classifier.module.zero_grad(set_to_none=True)

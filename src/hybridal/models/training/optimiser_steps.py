@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from hybridal.core.outputs import Ints
 from hybridal.core.rules import Rules
@@ -15,6 +15,7 @@ from hybridal.models.classifier import Classifier
 from hybridal.models.torch_generators import seeded
 from hybridal.models.training.adamw import PARTS, AdamW
 from hybridal.models.training.examples import Examples
+from hybridal.models.training.losses import CROSS_ENTROPY, Loss
 from hybridal.updates import Weights
 
 
@@ -34,8 +35,8 @@ class Steps(Protocol):
 class PlainSteps:
     """Step by step, on any device."""
 
-    def __init__(self, classifier: Classifier, rules: Rules) -> None:
-        self._classifier = classifier
+    def __init__(self, classifier: Classifier, rules: Rules, loss: Loss = CROSS_ENTROPY) -> None:
+        self._classifier, self._loss = classifier, loss
         self._named = classifier.trainable()
         self._optimizer = AdamW(self._named, rules.weight_decay)
 
@@ -47,6 +48,7 @@ class PlainSteps:
                 self._optimizer.state[name] = {part: moments[f"{part}/{name}"].clone() for part in PARTS}
 
     def run(self, examples: Examples, batches: Sequence[Ints], rates: Sequence[float], seed: int) -> None:
+        self._loss.prepare(self._classifier.device.torch)
         with seeded(seed):
             for batch, rate in zip(batches, rates, strict=True):
                 self._step(examples, batch, float(rate))
@@ -60,5 +62,5 @@ class PlainSteps:
         self._optimizer.clear()
         logits = self._classifier.logits_of(examples.source, examples.rows[batch])
         target = torch.from_numpy(examples.labels[batch]).to(logits.device)
-        nn.functional.cross_entropy(logits, target).backward()
+        self._loss(logits, target).backward()
         self._optimizer.step(rate)

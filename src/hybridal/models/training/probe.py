@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.core.outputs import Floats, Ints
-from hybridal.measures.calibration import log_softmax, nll
+from hybridal.measures.calibration import log_softmax
+from hybridal.measures.objective import Objective
 from hybridal.randomness import stream
 from hybridal.system.thread_count import one_blas_thread
 
 # Candidates for the L2 penalty, for features of unit variance. Noisy tasks need a large one, many clear classes a small
 # one; it is chosen by cross-fitting.
 PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0)
+# With several labels per text each class has far fewer positive texts, and needs a larger one.
+MULTI_LABEL_PENALTIES = (10.0, 30.0, 100.0, 300.0, 1000.0)
 PENALTY = 10.0  # with too few labels to choose
 # The penalty is chosen on at most and at least this many labels; more hardly change it.
 MAX_LABELS, MIN_LABELS = 240, 10
@@ -30,7 +33,7 @@ MAX_PRIOR_ROWS = 1000
 FACTR, ROUGH_FACTR, MAX_ITERATIONS = 1e9, 1e11, 500
 
 LabelledFeatures = tuple[Floats, Ints]
-"""Features, and the class of each."""
+"""Features, and the label of each."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +56,22 @@ class Prober:
         self._seed, self._chosen_on, self._penalty = seed, (0, b"", b""), PENALTY
 
     def best(
-        self, features: Floats, labels: Ints, classes: int, description_features: LabelledFeatures | None = None
+        self,
+        features: Floats,
+        labels: Ints,
+        objective: Objective,
+        description_features: LabelledFeatures | None = None,
     ) -> Probe:
         """A probe with the penalty that gives held-out labels the highest probability."""
         known = last_growth(len(labels))
-        chosen_on = classes, features[:known].tobytes(), labels[:known].tobytes()
+        chosen_on = objective.classes, features[:known].tobytes(), labels[:known].tobytes()
         if chosen_on != self._chosen_on:
-            self._penalty = best_penalty(features, labels, classes, self._seed)
+            self._penalty = best_penalty(features, labels, objective, self._seed)
             self._chosen_on = chosen_on
-        return fit_probe(features, labels, classes, self._penalty, description_features)
+        return fit_probe(features, labels, objective, self._penalty, description_features)
 
 
-def best_penalty(features: Floats, labels: Ints, classes: int, seed: int) -> float:
+def best_penalty(features: Floats, labels: Ints, objective: Objective, seed: int) -> float:
     """The penalty that gives held-out labels the highest likelihood.
 
     It is chosen on the first `last_growth(len(labels))` labels only, since it changes slowly.
@@ -74,8 +81,9 @@ def best_penalty(features: Floats, labels: Ints, classes: int, seed: int) -> flo
         return PENALTY
     rng = stream(seed, "probe", known)
     some = rng.permutation(known)[:MAX_LABELS]
-    logits = cross_fitted(features[some], labels[some], classes, rng, 3, PENALTIES)
-    return min(zip(PENALTIES, logits, strict=True), key=lambda pair: nll(pair[1], labels[some]))[0]
+    penalties = MULTI_LABEL_PENALTIES if objective.multi_label else PENALTIES
+    logits = cross_fitted(features[some], labels[some], objective, rng, 3, penalties)
+    return min(zip(penalties, logits, strict=True), key=lambda pair: objective.nll(pair[1], labels[some]))[0]
 
 
 def last_growth(labels: int) -> int:
@@ -94,7 +102,7 @@ def last_growth(labels: int) -> int:
 def fit_probe(
     features: Floats,
     labels: Ints,
-    classes: int,
+    objective: Objective,
     penalty: float = PENALTY,
     description_features: LabelledFeatures | None = None,
 ) -> Probe:
@@ -103,11 +111,12 @@ def fit_probe(
     A class without labels gets a small probability everywhere, from its prior. `description_features`, the features of
     class descriptions, count like labels.
 
-    >>> probe = fit_probe(np.array([[-1.0], [-2.0], [1.0]]), np.array([0, 0, 1]), classes=3, penalty=0.1)
+    >>> from hybridal.measures.objective import SingleLabel
+    >>> probe = fit_probe(np.array([[-1.0], [-2.0], [1.0]]), np.array([0, 0, 1]), SingleLabel(3), penalty=0.1)
     >>> probe.logits(np.array([[-1.5], [3.0]])).argmax(axis=1).tolist()
     [0, 1]
     """
-    return _Fit(*concatenate(features, labels, description_features), classes).probe(penalty)
+    return _Fit(*concatenate(features, labels, description_features), objective).probe(penalty)
 
 
 def concatenate(features: Floats, labels: Ints, description_features: LabelledFeatures | None) -> LabelledFeatures:
@@ -125,7 +134,7 @@ def concatenate(features: Floats, labels: Ints, description_features: LabelledFe
 def cross_fitted(
     features: Floats,
     labels: Ints,
-    classes: int,
+    objective: Objective,
     rng: np.random.Generator,
     folds: int,
     penalties: Sequence[float],
@@ -133,14 +142,15 @@ def cross_fitted(
 ) -> NDArray[np.float64]:
     """Logits of each example from probes that have not seen its label, (penalties, N, classes).
 
-    >>> features = np.array([[-1.0], [-1.2], [1.0], [1.1]])
-    >>> cross_fitted(features, np.array([0, 0, 1, 1]), 2, np.random.default_rng(0), 4, [0.1]).argmax(axis=2).tolist()
+    >>> from hybridal.measures.objective import SingleLabel
+    >>> features, labels = np.array([[-1.0], [-1.2], [1.0], [1.1]]), np.array([0, 0, 1, 1])
+    >>> cross_fitted(features, labels, SingleLabel(2), np.random.default_rng(0), 4, [0.1]).argmax(axis=2).tolist()
     [[0, 0, 1, 1]]
     """
-    found = np.empty((len(penalties), len(labels), classes))
+    found = np.empty((len(penalties), len(labels), objective.classes))
     for fold in np.array_split(rng.permutation(len(labels)), min(folds, len(labels))):
         rest = np.setdiff1d(np.arange(len(labels)), fold)
-        fit = _Fit(*concatenate(features[rest], labels[rest], description_features), classes)
+        fit = _Fit(*concatenate(features[rest], labels[rest], description_features), objective)
         # From the largest down; each fit starts at the previous solution.
         for number in np.argsort(penalties)[::-1]:
             found[number, fold] = fit.probe(penalties[number], ROUGH_FACTR).logits(features[fold])
@@ -154,29 +164,31 @@ class _Fit:
     such that the loss has similar curvature in all directions, the solver takes tens of steps instead of thousands.
     """
 
-    def __init__(self, features: Floats, labels: Ints, classes: int) -> None:
-        self.classes, self.centre = classes, features.mean(axis=0, dtype=np.float64)
+    def __init__(self, features: Floats, labels: Ints, objective: Objective) -> None:
+        self.classes, self.centre = objective.classes, features.mean(axis=0, dtype=np.float64)
         left, self.sizes, self.axes = np.linalg.svd(features - self.centre, full_matrices=False)
-        # The priors of all classes lie at one point: a row each, or one row for all of very many classes.
-        prior = np.eye(classes) if classes <= MAX_PRIOR_ROWS else np.ones((1, classes))
+        targets = objective.targets(labels)
+        prior = _shared_rate(targets) if objective.multi_label else _one_label_each(self.classes)
+        # The priors of all classes lie at one point, the mean of all features.
         self.points = np.vstack([left * self.sizes, np.zeros((len(prior), len(self.sizes)))])
-        self.targets = np.zeros((len(self.points), classes))
-        self.targets[np.arange(len(labels)), labels] = 1.0
-        self.targets[len(labels) :] = PRIOR * prior
-        self.counts = self.targets.sum(axis=1)
-        self.weight, self.bias = np.zeros((classes, len(self.sizes))), np.zeros(classes)
+        self.targets = np.vstack([np.nan_to_num(targets), PRIOR * prior])
+        if objective.multi_label:  # the weight of each decision; unknown ones do not count
+            self.loss, self.weights = _binary_loss, np.vstack([~np.isnan(targets), np.full_like(prior, PRIOR)])
+        else:  # the weight of each text
+            self.loss, self.weights = _multinomial_loss, self.targets.sum(axis=1, keepdims=True)
+        self.weight, self.bias = np.zeros((self.classes, len(self.sizes))), np.zeros(self.classes)
+        self.curvature = 4 if objective.multi_label else self.classes
 
     def probe(self, penalty: float, factr: float = FACTR) -> Probe:
         from scipy.optimize import fmin_l_bfgs_b
 
-        scale = 1.0 / np.sqrt(self.sizes**2 / self.classes + penalty)
+        scale = 1.0 / np.sqrt(self.sizes**2 / self.curvature + penalty)
         points, classes = self.points * scale, self.classes
 
         def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             weight, bias = flat[classes:].reshape(classes, -1), flat[:classes]
-            logs = log_softmax(points @ weight.T + bias)
-            value = 0.5 * penalty * ((weight * scale) ** 2).sum() - (self.targets * logs).sum()
-            error = np.exp(logs) * self.counts[:, None] - self.targets
+            value, error = self.loss(points @ weight.T + bias, self.targets, self.weights)
+            value += 0.5 * penalty * ((weight * scale) ** 2).sum()
             slope = error.T @ points + penalty * weight * scale**2
             return float(value), np.concatenate([error.sum(axis=0), slope.ravel()])
 
@@ -185,3 +197,30 @@ class _Fit:
         self.weight, self.bias = found[classes:].reshape(classes, -1) * scale, found[:classes]
         weight = self.weight @ self.axes
         return Probe(weight, self.bias - weight @ self.centre, penalty)
+
+
+def _one_label_each(classes: int) -> NDArray[np.float64]:
+    """A row for each class; or one row for all of very many classes, which is the same up to rounding."""
+    return np.eye(classes) if classes <= MAX_PRIOR_ROWS else np.ones((1, classes))
+
+
+def _shared_rate(targets: Floats) -> NDArray[np.float64]:
+    """A row in which each class is as frequent as classes are on average."""
+    known = int((~np.isnan(targets)).sum())
+    return np.full((1, targets.shape[1]), (np.nansum(targets) + 1) / (known + 2))
+
+
+def _multinomial_loss(
+    logits: NDArray[np.float64], targets: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """The loss of exactly one class per text, and its gradient with respect to the logits."""
+    logs = log_softmax(logits)
+    return -(targets * logs).sum(), np.exp(logs) * weights - targets
+
+
+def _binary_loss(
+    logits: NDArray[np.float64], targets: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """The loss of independent decisions, and its gradient with respect to the logits."""
+    losses = np.logaddexp(0.0, logits)
+    return (weights * losses - targets * logits).sum(), weights * np.exp(logits - losses) - targets
