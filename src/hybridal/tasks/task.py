@@ -401,7 +401,7 @@ class Task:
             known = ", ".join(self.classes)
             raise UserError(f"'{name}' is not a class of task '{self.name}'; its classes are {known}.") from None
 
-    def answers(self, ids: Iterable[Any]) -> dict[Any, Answer]:
+    def answers(self, ids: Iterable[Any]) -> dict[Any, Any]:
         """Return the known labels of texts, for example to simulate an annotator.
 
         Args:
