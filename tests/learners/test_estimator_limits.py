@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from hybridal.acquisition import ACQUISITIONS
+from hybridal.acquisition import names_for
 from hybridal.errors import UserError
 from hybridal.learners.estimator import EstimatorLearner
 from hybridal.signals import SIGNALS
@@ -82,7 +82,7 @@ def test_dropout_acquisition_is_refused() -> None:
         learner_of(GaussianNB(), acquisition="bald:3")
 
 
-@pytest.mark.parametrize("acquisition", sorted({*ACQUISITIONS.names()} - {"bald"}))
+@pytest.mark.parametrize("acquisition", sorted({*names_for(multi_label=False)} - {"bald"}))
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, csr_array])
 def test_every_other_acquisition_chooses(acquisition: str, kind: Any) -> None:
     learner = learner_of(SGDClassifier(loss="log_loss"), X=kind(X), acquisition=acquisition)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hybridal.acquisition import ACQUISITIONS
+from hybridal.acquisition import names_for
 from hybridal.acquisition.entropy import entropies
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
@@ -37,7 +37,7 @@ def test_probe_model_equals_the_probe_of_the_first_round() -> None:
     np.testing.assert_allclose(probe.predict_proba(IDS), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("acquisition", ACQUISITIONS.names())
+@pytest.mark.parametrize("acquisition", names_for(multi_label=False))
 def test_every_acquisition_can_choose_from_it(acquisition: str) -> None:
     chosen = fitted(acquisition).query(5)
     assert len(chosen) == len({*chosen}) == 5

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from hybridal.acquisition import ACQUISITIONS
+from hybridal.acquisition import ACQUISITIONS, names_for
 from hybridal.schedules import make_schedule
 from hybridal.signals import SIGNALS
 from hybridal.testing import FakeCandidates, check_acquisition, check_schedule, check_signal
@@ -32,10 +32,12 @@ def test_schedule(spec: str) -> None:
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("name", ACQUISITIONS.names())
 def test_our_own_do_not_depend_on_the_order_of_candidates_even_where_they_draw(name: str, ties: bool) -> None:
-    candidates = FakeCandidates.random(5, ties=ties)
-    shuffled = candidates.permuted(np.random.default_rng(1).permutation(len(candidates.ids)))
-    one, two = (ACQUISITIONS.make(name).select(c, 20, np.random.default_rng(2)) for c in (candidates, shuffled))
-    assert one == two
+    acquisition = ACQUISITIONS.make(name)
+    for multi_label in (kind for kind in (False, True) if name in names_for(kind)):
+        candidates = FakeCandidates.random(5, ties=ties, multi_label=multi_label)
+        shuffled = candidates.permuted(np.random.default_rng(1).permutation(len(candidates.ids)))
+        one, two = (acquisition.select(c, 20, np.random.default_rng(2)) for c in (candidates, shuffled))
+        assert one == two
 
 
 def test_components_load_no_heavy_library() -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from hybridal.core.components import answer_error, calling
 from hybridal.core.outputs import Floats
+from hybridal.errors import UserError
 from hybridal.registry import Registry
+
+SINGLE_LABEL, MULTI_LABEL = "single-label", "multi-label"
 
 
 class Candidates(Protocol):
@@ -32,7 +35,10 @@ class Candidates(Protocol):
         """The ids of the candidates, in no particular order."""
 
     def probabilities(self) -> Floats:
-        """Class probabilities of each candidate, (N, C)."""
+        """Class probabilities of each candidate, (N, C); if a text may have several classes, each is independent."""
+
+    def thresholds(self) -> Sequence[float]:
+        """If a text may have several classes: the probability from which each is given, (C,); () otherwise."""
 
     def embeddings(self) -> Floats:
         """The input of the last linear layer for each candidate, (N, E)."""
@@ -77,6 +83,8 @@ class Acquisition(Protocol):
 
     Attributes:
         name: The name in specs such as `bald:10`, in lower case with hyphens.
+        objectives: Optional: what it can choose for, a frozenset of `single-label` (exactly one class per text) and
+            `multi-label` (any number of classes); only the first by default.
 
     Example:
         The texts that the model is most confident about:
@@ -146,4 +154,49 @@ def select(acquisition: Acquisition, candidates: Candidates, n: int, rng: np.ran
     return found
 
 
+BOTH = frozenset([SINGLE_LABEL, MULTI_LABEL])
+"""The objectives of an acquisition that supports all tasks."""
+
 ACQUISITIONS: Registry[Acquisition] = Registry("acquisition", "select")
+
+
+def check_objective(acquisition: Acquisition, multi_label: bool) -> None:
+    """Refuse an acquisition that does not support the kind of labels of a task.
+
+    Args:
+        acquisition: The acquisition function.
+        multi_label: Whether a text of the task may have several classes.
+
+    Raises:
+        UserError: It does not support this.
+
+    Example:
+        >>> from hybridal.acquisition.entropy import Entropy
+        >>> check_objective(Entropy(), multi_label=True)
+    """
+    if _supports(acquisition, multi_label):
+        return
+    working = names_for(multi_label)
+    texts = "may have several classes" if multi_label else "have exactly one class"
+    raise UserError(
+        f"The acquisition '{acquisition.name}' does not choose among texts that {texts}; use {', '.join(working)}.",
+        field="acquisition",
+    )
+
+
+def names_for(multi_label: bool) -> list[str]:
+    """Return the names of the acquisitions that support a kind of labels.
+
+    Args:
+        multi_label: Whether a text may have several classes.
+
+    Example:
+        >>> sorted({*names_for(multi_label=True)} - {*names_for(multi_label=False)})
+        ['cardinality', 'mmc']
+    """
+    return [name for name in ACQUISITIONS.names() if _supports(ACQUISITIONS.find(name), multi_label)]
+
+
+def _supports(acquisition: Any, multi_label: bool) -> bool:
+    kind = MULTI_LABEL if multi_label else SINGLE_LABEL
+    return kind in getattr(acquisition, "objectives", [SINGLE_LABEL])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition import BOTH, Candidates, Selection
 from hybridal.acquisition._geometry import apart, finite, plus_plus, products, squared_norms
 from hybridal.acquisition._ranking import canonical
 from hybridal.core.outputs import Floats
@@ -27,10 +28,15 @@ class Gradients:
     order: NDArray[np.intp]
 
     @classmethod
-    def of(cls, probabilities: Floats, embeddings: Floats, order: NDArray[np.intp]) -> Gradients:
-        """Return the gradients with the predicted class of each candidate as its label."""
+    def of(
+        cls, probabilities: Floats, thresholds: Sequence[float], embeddings: Floats, order: NDArray[np.intp]
+    ) -> Gradients:
+        """Return the gradients with the predicted class, or classes, of each candidate as its label."""
         errors: NDArray[np.float64] = probabilities.astype(np.float64)
-        errors[np.arange(len(errors)), errors.argmax(axis=1)] -= 1.0
+        if len(thresholds):
+            errors -= probabilities >= np.array(thresholds)
+        else:
+            errors[np.arange(len(errors)), errors.argmax(axis=1)] -= 1.0
         return cls(errors, embeddings, order)
 
     def squared_norms(self) -> NDArray[np.float64]:
@@ -55,6 +61,7 @@ class Badge:
     """
 
     name: ClassVar[str] = "badge"
+    objectives: ClassVar[frozenset[str]] = BOTH
 
     def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
         ids = candidates.ids
@@ -62,7 +69,7 @@ class Badge:
             return Selection((), ())
         order = canonical(ids)
         embeddings = finite(candidates.embeddings())  # first, because the same pass computes the probabilities
-        gradients = Gradients.of(finite(candidates.probabilities()), embeddings, order)
+        gradients = Gradients.of(finite(candidates.probabilities()), candidates.thresholds(), embeddings, order)
         norms = gradients.squared_norms()
         places, distances = plus_plus(len(ids), n, lambda place: gradients.squared_distances_to(place, norms), rng)
         distances[0] = float(norms[places[0]])

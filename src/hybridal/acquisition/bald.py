@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition import BOTH, Candidates, Selection
 from hybridal.acquisition._geometry import settled
+from hybridal.acquisition._outcomes import outcomes
 from hybridal.acquisition._ranking import top
 from hybridal.acquisition.entropy import entropies
 from hybridal.core.outputs import Floats
@@ -38,6 +39,7 @@ class Bald:
     """
 
     name: ClassVar[str] = "bald"
+    objectives: ClassVar[frozenset[str]] = BOTH
 
     passes: int = 10
 
@@ -46,4 +48,5 @@ class Bald:
             raise ValueError(f"it needs at least 2 passes to disagree, not {self.passes}")
 
     def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:  # noqa: ARG002
-        return top(candidates.ids, disagreement(candidates.sampled_probabilities(self.passes)), n)
+        sampled = outcomes(candidates.sampled_probabilities(self.passes), candidates.thresholds())
+        return top(candidates.ids, disagreement(sampled), n)

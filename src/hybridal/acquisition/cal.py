@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition import BOTH, Candidates, Selection
 from hybridal.acquisition._geometry import chunks, finite, settled, squared_distances
+from hybridal.acquisition._outcomes import outcomes
 from hybridal.acquisition._ranking import canonical, top
 from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
@@ -44,6 +45,7 @@ class Cal:
     """
 
     name: ClassVar[str] = "cal"
+    objectives: ClassVar[frozenset[str]] = BOTH
 
     neighbours: int = 10
 
@@ -52,10 +54,11 @@ class Cal:
             raise ValueError(f"it needs at least 1 neighbour, not {self.neighbours}")
 
     def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:  # noqa: ARG002
-        known, answers = finite(candidates.labelled_embeddings()), candidates.labelled_probabilities()
+        known, thresholds = finite(candidates.labelled_embeddings()), candidates.thresholds()
         if not len(known):
             raise UserError("The acquisition 'cal' needs labelled texts to compare with; label some first.")
-        points, probabilities = finite(candidates.embeddings()), candidates.probabilities()
+        answers = outcomes(candidates.labelled_probabilities(), thresholds)
+        points, probabilities = finite(candidates.embeddings()), outcomes(candidates.probabilities(), thresholds)
         order, known, k = canonical(candidates.ids), known.astype(np.float64), min(self.neighbours, len(known))
         scores = np.empty(len(order))
         for some in chunks(len(order), max(len(known), points.shape[1], k * probabilities.shape[1])):

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition import BOTH, Candidates, Selection
 from hybridal.acquisition._geometry import apart, chunks, finite, products, squared_distances, squared_norms
 from hybridal.acquisition._ranking import canonical
 from hybridal.core.outputs import Floats
@@ -40,6 +40,7 @@ class Coreset:
     """
 
     name: ClassVar[str] = "coreset"
+    objectives: ClassVar[frozenset[str]] = BOTH
 
     def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:  # noqa: ARG002
         ids = candidates.ids

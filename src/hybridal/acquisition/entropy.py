@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition import BOTH, Candidates, Selection
 from hybridal.acquisition._geometry import chunks
+from hybridal.acquisition._outcomes import outcomes
 from hybridal.acquisition._ranking import top
 from hybridal.core.outputs import Floats
 
@@ -30,7 +31,7 @@ def entropies(probabilities: Floats) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Entropy:
-    """Takes the highest entropies of the predicted distribution.
+    """Takes the highest entropies of the predicted distribution; with several labels per text, of all decisions.
 
     >>> from hybridal.testing import FakeCandidates
     >>> three = FakeCandidates(["a", "b", "c"], [[0.9, 0.1], [0.5, 0.5], [0.7, 0.3]])
@@ -39,6 +40,7 @@ class Entropy:
     """
 
     name: ClassVar[str] = "entropy"
+    objectives: ClassVar[frozenset[str]] = BOTH
 
     def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:  # noqa: ARG002
-        return top(candidates.ids, entropies(candidates.probabilities()), n)
+        return top(candidates.ids, entropies(outcomes(candidates.probabilities(), candidates.thresholds())), n)

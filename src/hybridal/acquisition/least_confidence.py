@@ -7,13 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition import BOTH, Candidates, Selection
 from hybridal.acquisition._ranking import top
 
 
 @dataclass(frozen=True)
 class LeastConfidence:
     """Takes the lowest probabilities of the predicted class; the score is 1 minus that probability.
+
+    With several labels per text, it takes those of the least certain decision.
 
     >>> from hybridal.testing import FakeCandidates
     >>> three = FakeCandidates(["a", "b", "c"], [[0.5, 0.5, 0.0], [0.375, 0.3125, 0.3125], [0.75, 0.25, 0.0]])
@@ -22,6 +24,11 @@ class LeastConfidence:
     """
 
     name: ClassVar[str] = "least-confidence"
+    objectives: ClassVar[frozenset[str]] = BOTH
 
     def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:  # noqa: ARG002
-        return top(candidates.ids, 1.0 - candidates.probabilities().max(axis=1).astype(np.float64), n)
+        probabilities = candidates.probabilities()
+        if len(candidates.thresholds()):
+            uncertainty = np.minimum(probabilities, 1 - probabilities).max(axis=1)
+            return top(candidates.ids, uncertainty, n)
+        return top(candidates.ids, 1.0 - probabilities.max(axis=1).astype(np.float64), n)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition import BOTH, Candidates, Selection
 from hybridal.acquisition._ranking import canonical, top
 
 
@@ -22,6 +22,7 @@ class Random:
     """
 
     name: ClassVar[str] = "random"
+    objectives: ClassVar[frozenset[str]] = BOTH
 
     def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
         draws = np.empty(len(candidates.ids))

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition import BOTH, Candidates, Selection
 from hybridal.acquisition._geometry import chunks, clusters, finite, squared_distances
 from hybridal.acquisition._ranking import canonical
 from hybridal.core.outputs import Floats
@@ -49,6 +49,7 @@ class TypiClust:
     """
 
     name: ClassVar[str] = "typiclust"
+    objectives: ClassVar[frozenset[str]] = BOTH
 
     most: int = 500
     neighbours: int = 20

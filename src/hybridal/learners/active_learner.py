@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridal.acquisition import ACQUISITIONS, Acquisition
+from hybridal.acquisition import ACQUISITIONS, Acquisition, check_objective
 from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.core.rounds import Chosen, Round
@@ -91,6 +91,7 @@ class ActiveLearner(Learner):
         if acquisition is None:
             acquisition = default_acquisition(protocol)
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
+        check_objective(chosen, task.multi_label)
         asked = [SIGNALS.make(signal) if isinstance(signal, str) else signal for signal in signals]
         self.settings = Settings(
             task=task.name,

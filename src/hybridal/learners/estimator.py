@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridal.acquisition import ACQUISITIONS, Acquisition
+from hybridal.acquisition import ACQUISITIONS, Acquisition, check_objective
 from hybridal.annotators.oracle import Oracle
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
@@ -109,6 +109,7 @@ class EstimatorLearner(Learner):
         model = EstimatorModel(estimator, X, X_validation, task, weights)
         check_signals(schedule.watches, task.validation.labels, len(task.classes))
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
+        check_objective(chosen, task.multi_label)
         check_acquisition(chosen, X, len(task.classes))
         super().__init__(
             Experiment(task, model, rules, seed, chosen, schedule.watches, Oracle(task)), schedule, observer
@@ -277,6 +278,9 @@ class _EstimatorCandidates:
     @cached_property
     def _answers(self) -> Floats:
         return self._model.probabilities(_take(self._model.X, self._rows))
+
+    def thresholds(self) -> tuple[float, ...]:
+        return ()
 
     def embeddings(self) -> Floats:
         return _dense(_take(self._model.X, self._rows))

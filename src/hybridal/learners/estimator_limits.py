@@ -100,6 +100,9 @@ class _Unknown:
     def labelled_probabilities(self) -> Floats:
         return self._answers[:1]
 
+    def thresholds(self) -> tuple[float, ...]:
+        return ()
+
     def embeddings(self) -> Floats:
         check_numbers(self._X)
         return np.zeros((2, 1))

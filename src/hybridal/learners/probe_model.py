@@ -209,6 +209,7 @@ class ProbeModel:
             fitted.temperature if self._rules.calibrate else 1.0,
             self._model.seed,
             fitted.objective,
+            self._rules.thresholds,
         )
         rng = stream(self._model.seed, "probe-acquisition", len(labelled))
         return [self._task.id(id) for id in select(self._acquisition, candidates, n, rng).ids]
@@ -274,9 +275,13 @@ class _ProbeCandidates:
     temperature: float
     seed: int
     objective: Objective
+    threshold_rule: str
 
     def probabilities(self) -> Floats:
         return self._predict(self.features)
+
+    def thresholds(self) -> tuple[float, ...]:
+        return self.objective.thresholds(self.probe.logits(self.features), self.temperature, self.threshold_rule)
 
     def embeddings(self) -> Floats:
         return self.features

@@ -97,6 +97,16 @@ class ScoredCandidates:
         outputs = self.__dict__.get("_featured") or self.__dict__.get("_plain")
         return None if outputs is None else self.objective.probabilities(outputs.logits, temperature)
 
+    def thresholds(self) -> tuple[float, ...]:
+        return self._thresholds
+
+    @cached_property
+    def _thresholds(self) -> tuple[float, ...]:
+        if not self.objective.multi_label:
+            return ()
+        outputs = self.__dict__.get("_featured") or self._plain
+        return self.objective.thresholds(outputs.logits, self._temperature, self._model.rules.thresholds)
+
     def embeddings(self) -> Floats:
         return present(self._featured.embedding)
 

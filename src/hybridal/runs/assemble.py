@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from hybridal import __version__
-from hybridal.acquisition import ACQUISITIONS
+from hybridal.acquisition import ACQUISITIONS, check_objective
 from hybridal.annotators import Annotator
 from hybridal.annotators.oracle import Oracle
 from hybridal.backbones import Backbone, load_backbone
@@ -103,6 +103,7 @@ def build_experiment(
 ) -> Experiment:
     """Combine the parts into an experiment; `annotator` gives the labels that the task lacks."""
     acquisition = ACQUISITIONS.make(settings.acquisition_spec)
+    check_objective(acquisition, task.multi_label)
     oracle = Oracle(task, annotator)
     every = settings.test_every_round or settings.stop == "auto"  # any round may be the last
     return Experiment(task, model, settings.rules, settings.seed, acquisition, signals, oracle, every)

@@ -103,14 +103,14 @@ def check_writable(path: Path) -> None:
 
 def check(settings: Settings, task: Task) -> None:
     """Refuse settings that cannot work on this task."""
-    from hybridal.acquisition import ACQUISITIONS
+    from hybridal.acquisition import ACQUISITIONS, check_objective
     from hybridal.loop.initial import check_initial
 
     preload_torch()
     from hybridal.models.device import choose_device
 
     signals = watched(settings, make_schedule(settings.schedule))
-    ACQUISITIONS.make(settings.acquisition_spec)
+    check_objective(ACQUISITIONS.make(settings.acquisition_spec), task.multi_label)
     if settings.tracker is not None:
         TRACKERS.make(settings.tracker)
     choose_device(settings.device)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from hybridal.acquisition import Acquisition, Selection
+from hybridal.acquisition import MULTI_LABEL, SINGLE_LABEL, Acquisition, Selection
 from hybridal.testing.common import check_configuration, ensure, globals_untouched, peak_bytes
 from hybridal.testing.fakes import FakeCandidates
 
@@ -30,13 +30,21 @@ def check_acquisition(make: Callable[[], Acquisition]) -> None:
     """
     name = check_configuration(make, "select").name
     with globals_untouched(name):
-        for candidates in (FakeCandidates.random(1), FakeCandidates.random(2, ties=True)):
-            _check_repeat(make, candidates)  # first, before the acquisition can have changed anything
-            for n in (0, 1, 12, len(candidates.ids), len(candidates.ids) + 5):
-                _check_selection(name, candidates, n, _select(make, candidates, n))
-            _check_order(make, candidates)
-        _check_selection(name, *_one_candidate(), _select(make, *_one_candidate()))
-    _check_memory(make)
+        for several in _kinds(make()):
+            for candidates in (FakeCandidates.random(1, **several), FakeCandidates.random(2, ties=True, **several)):
+                _check_repeat(make, candidates)  # first, before the acquisition can have changed anything
+                for n in (0, 1, 12, len(candidates.ids), len(candidates.ids) + 5):
+                    _check_selection(name, candidates, n, _select(make, candidates, n))
+                _check_order(make, candidates)
+            one = FakeCandidates.random(3, count=1, **several)
+            _check_selection(name, one, 4, _select(make, one, 4))
+            _check_memory(make, several)
+
+
+def _kinds(acquisition: Acquisition) -> list[dict[str, bool]]:
+    """The kinds of candidates that the acquisition supports."""
+    known = getattr(acquisition, "objectives", {SINGLE_LABEL})
+    return [{"multi_label": kind == MULTI_LABEL} for kind in (SINGLE_LABEL, MULTI_LABEL) if kind in known]
 
 
 def _select(make: Callable[[], Acquisition], candidates: FakeCandidates, n: int, seed: int = 7) -> Selection:
@@ -49,10 +57,6 @@ def _select(make: Callable[[], Acquisition], candidates: FakeCandidates, n: int,
     whole = isinstance(found.scores, tuple) and all(type(s) is float and math.isfinite(s) for s in found.scores)
     ensure(whole, f"{name}: its scores must be a tuple of finite floats, not {found.scores!r:.60}")
     return found
-
-
-def _one_candidate() -> tuple[FakeCandidates, int]:
-    return FakeCandidates.random(3, count=1), 4
 
 
 def _check_selection(name: str, candidates: FakeCandidates, n: int, found: Selection) -> None:
@@ -83,8 +87,8 @@ def _check_order(make: Callable[[], Acquisition], candidates: FakeCandidates) ->
         ensure({_select(make, shuffled, 12)} == chances, f"{make().name}: the order of candidates must not matter")
 
 
-def _check_memory(make: Callable[[], Acquisition]) -> None:
-    many = FakeCandidates.random(4, count=CANDIDATES, classes=20, width=64, labelled=200)
+def _check_memory(make: Callable[[], Acquisition], kind: Mapping[str, bool]) -> None:
+    many = FakeCandidates.random(4, count=CANDIDATES, classes=20, width=64, labelled=200, **kind)
     own = sum(array.nbytes for array in many.arrays())
     peak = peak_bytes(lambda: _select(make, many, 8)) - many.sampled_probabilities(10).nbytes
     ensure(

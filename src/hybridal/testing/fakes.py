@@ -121,7 +121,9 @@ class FakeCandidates:
         sampled: ArrayLike | None = None,
         labelled_probabilities: ArrayLike | None = None,
         labelled_embeddings: ArrayLike | None = None,
+        thresholds: Sequence[float] = (),
     ) -> None:
+        self._thresholds = tuple(thresholds)
         self.ids: list[str] = list(ids)
         self._probabilities = _floats(probabilities)
         self._embeddings = _floats(np.zeros((len(self.ids), 1)) if embeddings is None else embeddings)
@@ -134,7 +136,14 @@ class FakeCandidates:
 
     @classmethod
     def random(
-        cls, seed: int, count: int = 200, classes: int = 4, width: int = 8, labelled: int = 30, ties: bool = False
+        cls,
+        seed: int,
+        count: int = 200,
+        classes: int = 4,
+        width: int = 8,
+        labelled: int = 30,
+        ties: bool = False,
+        multi_label: bool = False,
     ) -> FakeCandidates:
         """Random candidates whose ids are in no order; with ties, only five of them differ in more than the id."""
         rng = np.random.default_rng(seed)
@@ -147,6 +156,7 @@ class FakeCandidates:
             np.stack([rng.dirichlet(np.ones(classes), size=drawn)[rows] for _ in range(10)]),
             rng.dirichlet(np.ones(classes), size=labelled),
             rng.normal(size=(labelled, width)),
+            (1 / classes,) * classes if multi_label else (),
         )
 
     def permuted(self, order: Sequence[int] | NDArray[np.int64]) -> FakeCandidates:
@@ -159,7 +169,11 @@ class FakeCandidates:
             self._sampled[:, rows],
             self._labelled_probabilities,
             self._labelled_embeddings,
+            self._thresholds,
         )
+
+    def thresholds(self) -> Sequence[float]:
+        return self._thresholds
 
     def probabilities(self) -> Floats:
         return self._probabilities
