@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
-from hybridal.core.rounds import Metrics
-from hybridal.measures.certainty import f1_in_words, known, known_f1, shown, wilson
+from hybridal.core.rounds import Metrics, MultiLabelMetrics
+from hybridal.measures.certainty import f1_in_words, figures_in_words, interval, known, known_f1, shown, wilson
 from hybridal.measures.metrics import macro_f1
+from hybridal.measures.multi_label import f1_scores
 
 
 def measured(*support: int, f1: float = 0.8) -> Metrics:
@@ -105,3 +109,61 @@ def test_accuracy_interval_covers_the_truth(shares: tuple[float, ...], n: int) -
             told, held = told + 1, held + (found.low <= truth <= found.high)
     assert told > 200
     assert held / told > 0.9
+
+
+def several(n: int, support: tuple[int, ...], f1: float = 0.6) -> MultiLabelMetrics:
+    """Metrics with several labels per text: `support` counts the texts of each class and does not sum to n."""
+    figures: dict[str, Any] = {"given": support, "hits": (0,) * len(support), "support": support}
+    return MultiLabelMetrics(n, n // 4, 0.25, f1, 0.3, 0.1, 0.1, 0.2, 0.05, micro_f1=0.7, lrap=0.8, hamming=0.1, **figures)
+
+
+@pytest.mark.parametrize(
+    ("n", "support", "is_known"),
+    [
+        (40, (30, 25, 20), True),  # more positives than texts
+        (19, (19, 19), False),  # fewer than 20 texts
+        (200, (3, 2, 0), False),  # 5 positives for 3 classes, and the other texts have none
+        (200, (3, 3, 0), True),
+        (30, (20,) * 4 + (0,) * 4, False),  # half of the classes
+    ],
+)
+def test_with_several_labels_a_macro_f1_needs_texts_that_have_the_classes(
+    n: int, support: tuple[int, ...], is_known: bool
+) -> None:
+    assert (known_f1(several(n, support)) is not None) is is_known
+
+
+def test_with_several_labels_each_figure_has_its_own_name() -> None:
+    words = figures_in_words(several(40, (30, 25, 20)))
+    assert [word.split(" 0.")[0] for word in words] == ["macro-F1", "micro-F1", "LRAP", "exact match", "Hamming loss"]
+    assert words[3] == "exact match 0.250 (0.142 to 0.402)"
+    assert figures_in_words(several(8, (5, 5, 5)))[:2] == [
+        "macro-F1: too few labels to tell",
+        "micro-F1: too few labels to tell",
+    ]
+    figures = shown(several(40, (30, 25, 20)))
+    assert {"macro_f1_low", "macro_f1_classes", "micro_f1_high", "exact_match_low", "lrap", "hamming"} <= figures.keys()
+    assert not {"accuracy", "f1", "support", "given", "hits"} & figures.keys()
+    assert shown(several(8, (5, 5, 5)))["micro_f1"] is None
+
+
+@pytest.mark.parametrize(("rates", "n"), [((0.4, 0.3, 0.3), 30), ((0.3, 0.1, 0.05, 0.05), 60), ((0.08,) * 20, 100)])
+def test_the_intervals_with_several_labels_cover_the_truth(rates: tuple[float, ...], n: int) -> None:
+    rng = np.random.default_rng(1)
+
+    def measured_on(size: int) -> Metrics:
+        texts = rng.normal(size=(size, 1))  # makes the classes of a text depend on each other
+        logits = texts + 1.5 * rng.normal(size=(size, len(rates))) + np.log(np.array(rates) / (1 - np.array(rates)))
+        believed = 1 / (1 + np.exp(-logits))
+        targets = (rng.random(logits.shape) < believed).astype(np.float64)
+        macro, micro = f1_scores(believed >= 0.4, targets)
+        support = tuple(targets.sum(axis=0).astype(int).tolist())
+        return replace(several(size, support, macro), micro_f1=micro)
+
+    truth, held = measured_on(50_000), {"f1": list[bool](), "micro_f1": list[bool]()}
+    for _ in range(200):
+        found = measured_on(n)
+        for name, inside in held.items():
+            if bounds := interval(found, name):
+                inside.append(bounds[0] <= getattr(truth, name) <= bounds[1])
+    assert all(len(inside) > 100 and np.mean(inside) > 0.9 for inside in held.values())

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 
-from hybridal.core.rounds import Metrics
-from hybridal.measures.guessing import guessing_in_words, is_guessing
+from hybridal.core.rounds import Metrics, MultiLabelMetrics
+from hybridal.measures.guessing import constant_f1, guessing_in_words, is_guessing
 
 
 def measured(right: int, f1: float, *support: int) -> Metrics:
@@ -43,3 +45,42 @@ def test_words_tell_a_model_that_guesses_from_one_that_may_be_better() -> None:
     )
     assert "is not shown to be better" in guessing_in_words(measured(3, 0.4, 4, 2), "test"), "six texts tell little"
     assert "1 validation text," in guessing_in_words(measured(1, 1.0, 1, 0), "validation")
+
+
+def several(n: int, macro: float, micro: float, *support: int) -> MultiLabelMetrics:
+    return MultiLabelMetrics(n, 0, 0.0, macro, 0.7, 0.1, 0.5, 0.7, 0.1, support=support, micro_f1=micro)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "guesses"),
+    [
+        (several(60, 0.42, 0.48, 30, 15, 10), True),  # what constant answers reach: 0.45 and 0.52
+        (several(60, 0.75, 0.5, 30, 15, 10), False),
+        (several(60, 0.42, 0.72, 30, 15, 10), False),
+        (several(10, 1.0, 1.0, 5, 5, 5), True),  # too few texts
+        (several(60, 0.0, 0.0, 0, 0, 0), True),
+    ],
+)
+def test_with_several_labels_a_model_must_beat_the_same_classes_for_all(
+    metrics: MultiLabelMetrics, guesses: bool
+) -> None:
+    assert is_guessing(metrics) is guesses
+    assert bool(guessing_in_words(metrics, "test")) is guesses
+
+
+def test_words_with_several_labels() -> None:
+    assert guessing_in_words(several(60, 0.42, 0.48, 30, 15, 10), "test") == (
+        "The model is no better than guessing: on 60 test texts its macro-F1 is 0.42 and its micro-F1 0.48, and always "
+        "giving the same classes reaches 0.45 and 0.52."
+    )
+
+
+def test_no_constant_answer_is_better() -> None:
+    rng = np.random.default_rng(0)
+    targets = rng.random((50, 4)) < [0.6, 0.4, 0.2, 0.05]
+    scores = [
+        [f1_score(targets, np.tile(given, (50, 1)), average=kind, zero_division=0.0) for kind in ("macro", "micro")]
+        for given in np.ndindex(2, 2, 2, 2)
+    ]
+    found = constant_f1(several(50, 0, 0, *targets.sum(axis=0).tolist()))
+    assert found == pytest.approx(tuple(np.max(scores, axis=0)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 PHASES = ("train", "validate", "score", "select", "signal", "test")
 
@@ -25,6 +25,8 @@ class Metrics:
         ece_scaled: `ece` after temperature scaling.
         support: How many texts each class has, which tells how reliable the other values are
             (`hybridal.measures.certainty`). Empty in older records.
+        accuracy_name: What `accuracy` is called.
+        json_names: Fields with another name in JSON.
 
     Example:
         >>> metrics = Metrics(n=50, right=44, accuracy=0.88, f1=0.86, nll=0.4, ece=0.07, brier=0.2,
@@ -44,9 +46,12 @@ class Metrics:
     ece_scaled: float
     support: tuple[int, ...] = ()
 
+    accuracy_name: ClassVar[str] = "accuracy"
+    json_names: ClassVar[Mapping[str, str]] = {}
+
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as a JSON object."""
-        return asdict(self)
+        """Return all fields as a JSON object, under their names there."""
+        return {self.json_names.get(name, name): value for name, value in asdict(self).items()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Metrics:
@@ -55,10 +60,11 @@ class Metrics:
         Args:
             data: The fields by name.
         """
-        known = {**data, "support": tuple(data.get("support", ()))}
-        if "macro_f1" not in known:
-            return Metrics(**known)
-        return MultiLabelMetrics(**{_IN_MEMORY.get(name, name): value for name, value in known.items()})
+        kind = MultiLabelMetrics if "macro_f1" in data else Metrics
+        names = {there: name for name, there in kind.json_names.items()}
+        known = {names.get(name, name): value for name, value in data.items()}
+        counts = {name: tuple(known[name]) for name in ("support", "given", "hits") if name in known}
+        return kind(**{**known, **counts})
 
 
 @dataclass(frozen=True)
@@ -73,10 +79,12 @@ class MultiLabelMetrics(Metrics):
         micro_f1: The F1 over all decisions.
         lrap: The label ranking average precision.
         hamming: The share of wrong decisions.
+        given: How many texts were given each class.
+        hits: How many texts were given each class rightly.
 
     Example:
         >>> found = MultiLabelMetrics(n=2, right=1, accuracy=0.5, f1=0.67, nll=0.3, ece=0.1, brier=0.1, nll_scaled=0.3,
-        ...     ece_scaled=0.1, support=(1, 2), micro_f1=0.8, lrap=0.9, hamming=0.25)
+        ...     ece_scaled=0.1, support=(1, 2), micro_f1=0.8, lrap=0.9, hamming=0.25, given=(1, 1), hits=(1, 1))
         >>> found.to_json()["macro_f1"], Metrics.from_json(found.to_json()) == found
         (0.67, True)
     """
@@ -84,15 +92,11 @@ class MultiLabelMetrics(Metrics):
     micro_f1: float = 0.0
     lrap: float = 0.0
     hamming: float = 0.0
+    given: tuple[int, ...] = ()
+    hits: tuple[int, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all fields as a JSON object, under their names there."""
-        names = {known: name for name, known in _IN_MEMORY.items()}
-        return {names.get(name, name): value for name, value in asdict(self).items()}
-
-
-# Names of fields in the JSON objects of `MultiLabelMetrics`, and in memory.
-_IN_MEMORY = {"exact_match": "accuracy", "macro_f1": "f1"}
+    accuracy_name: ClassVar[str] = "exact match"
+    json_names: ClassVar[Mapping[str, str]] = {"accuracy": "exact_match", "f1": "macro_f1"}
 
 
 @dataclass(frozen=True)
@@ -257,7 +261,7 @@ class Round:
     def __repr__(self) -> str:
         """A short form; `to_json` has all fields."""
         measured = [
-            f"{split} accuracy {found.accuracy:.3f} on {found.n} texts"
+            f"{split} {found.accuracy_name} {found.accuracy:.3f} on {found.n} texts"
             for split, found in (("validation", self.validation), ("test", self.test))
             if found is not None
         ]

@@ -1,9 +1,11 @@
-"""Whether a model beats guessing, which is to always predict the most frequent class."""
+"""Whether a model beats guessing, which is to always predict the most frequent class, or the same set of classes."""
 
 from __future__ import annotations
 
-from hybridal.core.rounds import Metrics
-from hybridal.measures.certainty import MIN_TEXTS, known_f1, wilson
+import numpy as np
+
+from hybridal.core.rounds import Metrics, MultiLabelMetrics
+from hybridal.measures.certainty import MIN_TEXTS, interval, known_f1, wilson
 
 
 def is_guessing(metrics: Metrics) -> bool:
@@ -11,7 +13,8 @@ def is_guessing(metrics: Metrics) -> bool:
 
     It is better if the lower bound of its accuracy is above the share of that class or, since a rare class hardly
     affects accuracy, if the lower bound of its macro-F1 is above what guessing can reach: 1 / classes, by predictions
-    drawn with the frequencies of the classes.
+    drawn with the frequencies of the classes. With several labels per text it is better if the lower bound of its
+    macro-F1 or micro-F1 is above the best that giving every text the same classes reaches.
 
     Args:
         metrics: The metrics of a model on one split. The result is False for records without texts per class.
@@ -24,6 +27,9 @@ def is_guessing(metrics: Metrics) -> bool:
     """
     if not metrics.support:
         return False
+    if isinstance(metrics, MultiLabelMetrics):
+        bounds = interval(metrics, "f1"), interval(metrics, "micro_f1")
+        return not any(found and found[0] > best for found, best in zip(bounds, constant_f1(metrics), strict=True))
     share = max(metrics.support) / metrics.n
     if wilson(metrics.right, metrics.n)[0] > share:
         return False
@@ -41,11 +47,43 @@ def guessing_in_words(metrics: Metrics, split: str) -> str:
     """
     if not is_guessing(metrics):
         return ""
+    texts = f"{metrics.n} {split} text{'' if metrics.n == 1 else 's'}"
+    if isinstance(metrics, MultiLabelMetrics):
+        return _constant_in_words(metrics, texts)
     guessed = max(metrics.support)
     certain = metrics.right <= guessed and metrics.n >= MIN_TEXTS
-    claim = "no better than guessing" if certain else "not shown to be better than guessing"
-    texts = f"{metrics.n} {split} text{'' if metrics.n == 1 else 's'}"
     return (
-        f"The model is {claim}: it is right on {metrics.right} of {texts}, and always answering the most frequent "
+        f"The model is {_claim(certain)}: it is right on {metrics.right} of {texts}, and always answering the most frequent "
         f"class is right on {guessed}."
     )
+
+
+def constant_f1(metrics: MultiLabelMetrics) -> tuple[float, float]:
+    """Return the best macro-F1 and the best micro-F1 of giving every text the same classes.
+
+    For macro-F1, these are all classes. For micro-F1, they are the most frequent ones, as many as are best.
+
+    Example:
+        >>> found = MultiLabelMetrics(10, 0, 0.0, 0.0, 0.7, 0.1, 0.5, 0.7, 0.1, support=(8, 2))
+        >>> tuple(round(score, 3) for score in constant_f1(found))  # (16/18 + 4/12) / 2, and 16 / (10 + 10)
+        (0.611, 0.8)
+    """
+    counts = np.sort(np.array(metrics.support))[::-1]
+    present, given = counts[counts > 0], metrics.n * np.arange(1, len(counts) + 1)
+    if not len(present):
+        return 0.0, 0.0
+    macro, micro = 2 * present / (metrics.n + present), 2 * counts.cumsum() / (given + counts.sum())
+    return float(macro.mean()), float(micro.max())
+
+
+def _constant_in_words(metrics: MultiLabelMetrics, texts: str) -> str:
+    macro, micro = constant_f1(metrics)
+    certain = metrics.n >= MIN_TEXTS and metrics.f1 <= macro and metrics.micro_f1 <= micro
+    return (
+        f"The model is {_claim(certain)}: on {texts} its macro-F1 is {metrics.f1:.2f} and its micro-F1 "
+        f"{metrics.micro_f1:.2f}, and always giving the same classes reaches {macro:.2f} and {micro:.2f}."
+    )
+
+
+def _claim(certain: bool) -> str:
+    return "no better than guessing" if certain else "not shown to be better than guessing"

@@ -104,6 +104,16 @@ def f1_scores(decisions: Decisions, targets: Floats) -> tuple[float, float]:
     return macro, float(2 * hits.sum() / max(1, either.sum()))
 
 
+def given_and_hits(decisions: Decisions, targets: Floats) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How many texts are given each class, and how many rightly; unknown decisions are not counted.
+
+    >>> given_and_hits(np.array([[True, False], [True, True]]), np.array([[1.0, 0.0], [0.0, np.nan]]))
+    ((2, 0), (1, 0))
+    """
+    given = ~np.isnan(targets) & decisions
+    return tuple(given.sum(axis=0).tolist()), tuple((given & (targets > 0)).sum(axis=0).tolist())
+
+
 def hamming_loss(decisions: Decisions, targets: Floats) -> float:
     """The share of known decisions that are wrong.
 

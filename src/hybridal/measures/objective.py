@@ -177,6 +177,7 @@ class MultiLabel:
         raw, scaled = multi_label.sigmoid(logits), multi_label.sigmoid(logits, temperature)
         decisions = scaled >= (np.array(thresholds) if len(thresholds) else 0.5)
         macro, micro = multi_label.f1_scores(decisions, targets)
+        given, hits = multi_label.given_and_hits(decisions, targets)
         matches = multi_label.exact_matches(decisions, targets)
         return MultiLabelMetrics(
             n=len(labels),
@@ -192,6 +193,8 @@ class MultiLabel:
             micro_f1=micro,
             lrap=multi_label.label_ranking_precision(scaled, targets),
             hamming=multi_label.hamming_loss(decisions, targets),
+            given=given,
+            hits=hits,
         )
 
 
