@@ -143,8 +143,8 @@ def test_unusable_fit_input_is_refused(texts: Any, labels: Any, sentence: str) -
     [
         (["a", "b"], [0, 1], {"sample_weight": [1.0, 2.0]}, "no `sample_weight`: all texts count alike"),
         ([("a", "b"), ("c", "d")], [0, 1], {}, "^texts: number 0 is .*; pairs of texts are not supported"),
-        (["a", "b"], [["x", "y"], ["x"]], {}, "labels: number 0 is .*; several labels per text come in a later"),
-        (["a", "b"], np.eye(2), {}, "y has a row for each text; several labels per text come in a later"),
+        (["a", "b"], [["x", "y"], "x"], {}, "y: number 1 is 'x', and others are sets of classes"),
+        (["a", "b"], np.ones((2, 1)), {}, "y has 1 column; give one label per text"),
     ],
 )
 def test_unusable_labels_are_refused_by_name(X: Any, y: Any, others: dict[str, Any], told: str) -> None:

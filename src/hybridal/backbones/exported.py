@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from hybridal.core.checked import type_errors
+from hybridal.core.checked import matches_type, type_errors
 from hybridal.errors import UserError
 from hybridal.system.files import read_object
 
@@ -21,6 +21,7 @@ class _Fields:
     classes: tuple[str, ...]
     max_length: int
     labels: Literal["str", "bool", "int", "float"] = "str"
+    thresholds: tuple[float, ...] | None = None
 
 
 def was_exported(folder: Path) -> bool:
@@ -61,6 +62,14 @@ def read_about(folder: Path) -> dict[str, Any]:
         wrong = [f"it has no `{name}`" for name in ("classes", "max_length") if name not in about]
     if not wrong and not all(isinstance(name, str) for name in about["classes"]):
         wrong = ["`classes` must be texts"]
+    if not wrong and "thresholds" in about and not _are_thresholds(about["thresholds"], len(about["classes"])):
+        wrong = ["`thresholds` must be a number from 0 to 1 for each class"]
     if wrong:
         raise UserError(f"{path} is damaged: {wrong[0]}; copy the folder or export the model again.")
     return about
+
+
+def _are_thresholds(values: Any, classes: int) -> bool:
+    """Whether these are as many probabilities as classes."""
+    numbers = isinstance(values, list) and all(matches_type(value, float) for value in values)
+    return numbers and len(values) == classes and all(0 <= value <= 1 for value in values)

@@ -241,7 +241,7 @@ class ActiveLearner(Learner):
             export_model(classifier, encoder, task, settings, fact, target)
 
         return fitted(
-            Learnt(classifier, encoder, labels, fact.temperature or 1.0, write),
+            Learnt(classifier, encoder, labels, fact.temperature or 1.0, write, fact.thresholds),
             **{name: getattr(settings, name) for name in ("backbone", "protocol", "overrides", "seed", "device")},
         )
 
@@ -252,7 +252,8 @@ class ActiveLearner(Learner):
             texts: The texts.
 
         Returns:
-            An array with one row per text and one column per class of the task.
+            An array with one row per text and one column per class of the task. Rows sum to 1 only if each text has one
+            label.
 
         Raises:
             UserError: If the model has not been trained yet, or an item is not a text.
@@ -268,13 +269,13 @@ class ActiveLearner(Learner):
         return self._asked(self.transformer.classifier).predict_proba(texts)
 
     def predict(self, texts: Sequence[str]) -> NDArray[Any]:
-        """Predict the most probable class of each text.
+        """Predict the most probable class of each text; with several labels per text, all above their thresholds.
 
         Args:
             texts: The texts.
 
         Returns:
-            The classes, in the type of the labels.
+            The classes, in the type of the labels; with several labels per text, a frozenset of classes for each text.
 
         Raises:
             UserError: If the model has not been trained yet, or an item is not a text.

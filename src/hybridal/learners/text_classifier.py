@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,34 +18,48 @@ from hybridal.backbones.exported import ABOUT, read_about
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.core.rules import protocol as rules_of
 from hybridal.errors import UserError, reason
+from hybridal.learners.label_matrix import LabelMatrix, as_sets
 from hybridal.measures.calibration import softmax
+from hybridal.measures.multi_label import sigmoid
 from hybridal.models.token_arrays import CHUNK, Tokens
 from hybridal.randomness import check_seed
-from hybridal.runs.export import model_folder, write_model
+from hybridal.runs.export import MULTI_LABEL, model_folder, write_model
 from hybridal.system.background_imports import import_in_thread
 from hybridal.system.files import read_object, usable_path
 from hybridal.system.scratch import scratch
-from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several
+from hybridal.tasks.single import ONE_TEXT, is_several
+from hybridal.tasks.splits import validation_size
 from hybridal.tasks.store import TYPES
 from hybridal.tasks.task import Task, as_type
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """The parts of a trained classifier; `write` saves it to a folder."""
+    """The parts of a trained classifier; `write` saves it to a folder.
+
+    Attributes:
+        classifier: The network.
+        encoder: Its tokenizer.
+        classes: The classes, in the type of the labels.
+        temperature: Divides the logits.
+        write: Saves the model to a folder.
+        thresholds: With several labels per text: the probability from which each class is given.
+    """
 
     classifier: Any
     encoder: Any
     classes: tuple[Any, ...]
     temperature: float
     write: Callable[[Path], None]
+    thresholds: tuple[float, ...] = ()
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A text classifier: `learner.model`, a loaded folder, or an estimator to fit.
 
     If all texts have labels, use it like any estimator of scikit-learn, in pipelines, `cross_val_score` and searches.
-    `fit` is one round of an `ActiveLearner` that retrains.
+    `fit` is one round of an `ActiveLearner` that retrains. If labels are an indicator matrix or a set of classes per
+    text, a text may have several labels, or none; predictions then have the same form.
 
     Args:
         backbone: Name, folder or hub id of the pretrained encoder.
@@ -63,6 +77,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _learnt: Learnt | None = None
+    _gives_matrix: bool = False
 
     def __init__(
         self,
@@ -83,7 +98,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             X: The texts.
-            y: One label per text.
+            y: One label per text; or an indicator matrix (texts × classes), or a set of classes per text.
             others: Not supported; `sample_weight`, for example, is refused.
 
         Returns:
@@ -98,15 +113,29 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
             >>> model.classes
             (0, 1)
+
+            If a text may have several labels, give a set for each:
+
+            >>> from hybridal.testing.small import multi_label_task
+            >>> task = multi_label_task()
+            >>> topics = list(task.answers(task.train.ids).values())
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(task.train.texts, topics)
+            >>> type(model.predict(["the team and the coach"])[0]), model.classes
+            (<class 'frozenset'>, ('food', 'space', 'sport'))
         """
         if others:
             raise UserError(f"fit takes texts and labels and no `{next(iter(others))}`: all texts count alike.")
         from hybridal.learners.active_learner import ActiveLearner
 
         check_seed(self.seed, "seed")
-        texts, labels, rules = _column(X, "X"), _column(y, "y"), rules_of(self.protocol, self.overrides or {})
+        texts, rules = _column(X, "X"), rules_of(self.protocol, self.overrides or {})
+        labels = y if hasattr(y, "__len__") or not isinstance(y, Iterable) else [*y]
+        matrix = LabelMatrix.of(labels) if isinstance(labels, Iterable) else None
         held = None if rules.validation == "fixed" else rules.validation_rows(len(texts))
-        task = Task.from_texts(texts, labels, validation_size=held, test_size=0, split_seed=self.seed)
+        if matrix is not None:
+            task = matrix.task(texts, validation_size(len(texts)) if held is None else held, self.seed)
+        else:
+            task = Task.from_texts(texts, _column(labels, "y"), validation_size=held, test_size=0, split_seed=self.seed)
         for _, split in task.splits():
             for id in np.array(split.ids)[split.labels == UNKNOWN]:
                 raise UserError(f"y: text {id} has no label; leave it out, or teach an ActiveLearner the others.")
@@ -114,14 +143,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             task, self.backbone, "retrain", self.protocol, seed=self.seed, device=self.device, **(self.overrides or {})
         )
         learner.teach(task.answers(task.train.ids))
-        self._learnt = learner.model._learnt
+        self._learnt, self._gives_matrix = learner.model._learnt, matrix is not None and matrix.is_indicator
         return self
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> TextClassifier:
         """Load a model that `save`, `hybridal export` or a run wrote.
 
-        The temperature is part of the weights, so that transformers computes the same probabilities.
+        The temperature is part of the weights, so that transformers computes the same probabilities. A model for
+        several labels per text predicts sets of classes.
 
         Args:
             folder: Folder of the model or of a finished run.
@@ -152,7 +182,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         backbone, names = Backbone(folder.name, folder), tuple(about["classes"])
         encoder, kind = backbone.encoder(about["max_length"]), TYPES[about.get("labels", "str")]
         encoder.encode([""])  # read the tokenizer now: the folder may be gone or replaced when `predict` is called
-        _check_classes(folder, names)
+        thresholds = about.get("thresholds", ())
+        _check_config(folder, names, several=bool(thresholds))
         classifier = Classifier(backbone, names, 0, choose_device(device), pooling=about["pooling"])
         if missing := classifier.missing_weights:
             raise UserError(
@@ -172,7 +203,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             """Write the model from memory: its folder may be gone."""
             write_model(classifier, encoder, 1.0, about, text, target)
 
-        return fitted(Learnt(classifier, encoder, classes, 1.0, write), device=device)
+        return fitted(Learnt(classifier, encoder, classes, 1.0, write, tuple(thresholds)), device=device)
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -184,6 +215,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """`classes` as an array, for scikit-learn."""
         return np.asarray(self._known.classes)
 
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """With several labels per text: the probability from which each class is given; else ()."""
+        return self._known.thresholds
+
     def predict_proba(self, texts: Iterable[str]) -> Floats:
         """Predict calibrated probabilities.
 
@@ -191,7 +227,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             texts: The texts.
 
         Returns:
-            An array with one row per text and one column per class, in the order of `classes`.
+            An array with one row per text and one column per class, in the order of `classes`. Rows sum to 1 only if
+            each text has one label.
 
         Raises:
             UserError: If an item is not a text.
@@ -211,22 +248,23 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise UserError(f"X: number {row} is {text!r:.40}; {ONE_TEXT}")
             if not isinstance(text, str):
                 raise UserError(f"X: number {row} is {text!r:.40}, not a text; leave it out or give it words.")
-        found = np.empty((len(texts), len(known.classes)))
+        found, scaled = np.empty((len(texts), len(known.classes))), sigmoid if known.thresholds else softmax
         for start in range(0, len(texts), CHUNK):
             tokens = Tokens.of(known.encoder.encode(texts[start : start + CHUNK]), known.encoder.pad)
             source = known.classifier.source(tokens)
             logits = predict(known.classifier, source, np.arange(len(tokens))).logits
-            found[start : start + len(tokens)] = softmax(logits, known.temperature)
+            found[start : start + len(tokens)] = scaled(logits, known.temperature)
         return found
 
     def predict(self, texts: Iterable[str]) -> NDArray[Any]:
-        """Predict the most probable class of each text.
+        """Predict the most probable class of each text; with several labels per text, all above their thresholds.
 
         Args:
             texts: The texts.
 
         Returns:
-            The classes, in the type of the labels.
+            The classes, in the type of the labels; with several labels per text an array of frozensets, or an indicator
+            matrix if the model was fitted with one.
 
         Raises:
             UserError: If an item is not a text.
@@ -238,8 +276,35 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             >>> model.predict(rows.texts).shape, model.predict(["the goal of the match"])[0] in (0, 1)
             ((120,), True)
         """
-        found: NDArray[Any] = self.classes_[self.predict_proba(texts).argmax(axis=1)]
-        return found
+        probabilities, thresholds = self.predict_proba(texts), self.thresholds
+        if not thresholds:
+            found: NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
+            return found
+        given = probabilities >= thresholds
+        return given.astype(np.int64) if self._gives_matrix else as_sets(given, self.classes)
+
+    def score(self, X: Iterable[str], y: Iterable[Any], sample_weight: Sequence[float] | None = None) -> float:
+        """Return the accuracy; with several labels per text, the share of texts with exactly the right set.
+
+        Args:
+            X: The texts.
+            y: Their labels, in the form of `fit`.
+            sample_weight: Weights of the texts.
+
+        Returns:
+            A share from 0 to 1.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> 0.5 < model.score(rows.texts, rows.labels) <= 1
+            True
+        """
+        if not self.thresholds or self._gives_matrix:
+            return float(super().score(X, y, sample_weight))
+        right = [frozenset(labels) == given for labels, given in zip(y, self.predict(X), strict=True)]
+        return float(np.average(right, weights=sample_weight))
 
     def save(self, folder: str | Path) -> Path:
         """Save the model to a folder that `load` and transformers read.
@@ -292,7 +357,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return push_model(self.save, repo, private, token)
 
     def save_onnx(self, folder: str | Path) -> Path:
-        """Save the model as `model.onnx`, with its tokenizer.
+        """Save the model as `model.onnx`, whose output is the calibrated probabilities, with its tokenizer.
 
         Args:
             folder: The folder, which is created if it does not exist.
@@ -314,7 +379,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = self._known
         with _writing(folder := usable_path(folder)):
             folder.mkdir(parents=True, exist_ok=True)
-            found: Path = known.classifier.save_onnx(known.encoder, folder, known.temperature)
+            found: Path = known.classifier.save_onnx(
+                known.encoder, folder, known.temperature, thresholds=known.thresholds
+            )
         return found
 
     @property
@@ -330,6 +397,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
+        tags.classifier_tags.multi_label = True
         return tags
 
     def __getstate__(self) -> Any:
@@ -384,18 +452,26 @@ def _writing(folder: Path) -> Iterator[None]:
 
 def _column(values: Any, name: str) -> list[Any]:
     """Convert a list, column or array to a list of texts or labels."""
-    if name == "y" and getattr(values, "ndim", 1) == 2:
-        raise UserError(f"y has a row for each text; {ONE_LABEL}")
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) != 1:
         raise UserError(f"{name} must be a list, a column or a one-dimensional array, a text or label each.")
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
-def _check_classes(folder: Path, names: tuple[str, ...]) -> None:
-    """Refuse names that are not those of the weights: a head of another size would be drawn at random."""
-    named = read_object(folder / "config.json").get("id2label")
+def _check_config(folder: Path, names: tuple[str, ...], several: bool) -> None:
+    """Refuse names that are not those of the weights: a head of another size would be drawn at random.
+
+    Also refuse one kind of probabilities where config.json has the other.
+    """
+    config = read_object(folder / "config.json")
+    named = config.get("id2label")
     if named is not None and named != {str(number): name for number, name in enumerate(names)}:
         raise UserError(
             f"{folder / ABOUT} is damaged: its classes are not the `id2label` of config.json; copy the folder or "
             "export the model again."
+        )
+    if several != (config.get("problem_type") == MULTI_LABEL):
+        only, other = (ABOUT, "config.json") if several else ("config.json", ABOUT)
+        raise UserError(
+            f"{folder} is damaged: {only} is of a model for several labels per text, and {other} is not; copy the "
+            "folder or export the model again."
         )

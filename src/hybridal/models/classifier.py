@@ -190,17 +190,20 @@ class Classifier:
             return
         self.module.save(folder, self.classes, temperature)
 
-    def save_onnx(self, tokenizer: Tokenizer, folder: Path, temperature: float = 1.0) -> Path:
-        """Write `model.onnx`, for applications without torch."""
+    def save_onnx(
+        self, tokenizer: Tokenizer, folder: Path, temperature: float = 1.0, thresholds: Sequence[float] = ()
+    ) -> Path:
+        """Write `model.onnx`, for applications without torch; with thresholds, a text may have several classes."""
         from hybridal.models.export.onnx_export import Probabilities, export_onnx
 
+        parts = tokenizer, self.classes, folder, thresholds
         if isinstance(self.module, MeanClassifier):
             model = pooled_classifier(*self._exported_parts(temperature))
-            return export_onnx(Probabilities(model), tokenizer, self.classes, folder)
+            return export_onnx(Probabilities(model, bool(thresholds)), *parts)
         with tempfile.TemporaryDirectory() as scratch:
             # The exporter knows transformers' modules, not ours.
             self.save(Path(scratch), temperature)
-            return export_onnx(Probabilities(_load_saved(Path(scratch))), tokenizer, self.classes, folder)
+            return export_onnx(Probabilities(_load_saved(Path(scratch)), bool(thresholds)), *parts)
 
     @property
     def is_native_exportable(self) -> bool:

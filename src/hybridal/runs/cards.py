@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hybridal import __version__
-from hybridal.core.rounds import Metrics, Round
-from hybridal.measures.certainty import accuracy_in_words, f1_in_words, known
+from hybridal.core.rounds import Metrics, MultiLabelMetrics, Round
+from hybridal.core.rules import parse_thresholds
+from hybridal.measures.certainty import accuracy_in_words, f1_in_words, known, micro_f1_in_words
 from hybridal.measures.guessing import guessing_in_words
 from hybridal.runs.settings import Settings
 from hybridal.tasks.task import Split, Task
@@ -31,7 +32,10 @@ def model_card(task: Task, settings: Settings, fact: Round, plain: bool) -> str:
     about: dict[str, Any] = {"library_name": "transformers", "pipeline_tag": "text-classification", **_SHARED}
     if found := _results(task, fact):
         about["model-index"] = [{"name": task.name, "results": found}]
-    classes = "\n".join(f"- {name}" for name in task.classes)
+    if fact.thresholds:
+        classes = _decisions(task, settings, fact.thresholds)
+    else:
+        classes = "\n".join(f"- {name}" for name in task.classes)
     code = "" if plain else ", trust_remote_code=True"
     why = (
         ""
@@ -68,8 +72,9 @@ def label_card(task: Task, settings: Settings, splits: Mapping[str, Split], fact
     files = [{"split": name, "path": f"{name}.parquet"} for name in splits]
     about: dict[str, Any] = {"task_categories": ["text-classification"], **_SHARED}
     about["configs"] = [{"config_name": "default", "data_files": files}]
+    per_split = [task.class_counts(split.labels) for split in splits.values()]
     rows = "".join(
-        f"| {name} | " + " | ".join(str(int((split.labels == number).sum())) for split in splits.values()) + " |\n"
+        f"| {name} | " + " | ".join(str(counts[number]) for counts in per_split) + " |\n"
         for number, name in enumerate(task.classes)
     )
     learnt = ""
@@ -107,20 +112,57 @@ def _splits(fact: Round) -> dict[str, Metrics]:
     return {name: metrics for name, metrics in found.items() if metrics is not None}
 
 
+def _decisions(task: Task, settings: Settings, thresholds: Sequence[float]) -> str:
+    """Return a table of the classes with their thresholds, and what they were chosen for."""
+    name, cost = parse_thresholds(settings.rules.thresholds)
+    aims = {
+        "macro_f1": "chosen for the best expected macro-F1",
+        "micro_f1": "chosen for the best expected micro-F1",
+        "cost": f"chosen for a missed class to cost {cost:g} times as much as a wrong one",
+        "half": "0.5 by choice",
+    }
+    rows = "".join(f"| {_escaped(one)} | {at:.4f} |\n" for one, at in zip(task.classes, thresholds, strict=True))
+    return f"""| class | threshold |
+|---|---|
+{rows}
+A text has every class whose probability is at least the threshold, so it may have several or none. The thresholds are
+{aims[name]}; `config.json` has them as `thresholds`."""
+
+
+def _escaped(name: str) -> str:
+    """Escape a class name for a cell of a table."""
+    return name.replace("|", "\\|")
+
+
 def _measured(fact: Round) -> str:
     """Return a table with one row per split, with 95% confidence intervals."""
+    splits = _splits(fact)
     rows = [
-        f"| {split} | {m.n} | {_after('accuracy', accuracy_in_words(m))} | {_after('macro-F1', f1_in_words(m))} | "
+        f"| {split} | {m.n} | {' | '.join(_scores(m).values())} | "
         + " | ".join(_cell(known(m, name)) for name in ("nll", "nll_scaled", "ece", "ece_scaled"))
         + " |\n"
-        for split, m in _splits(fact).items()
+        for split, m in splits.items()
     ]
-    guesses = [guessing_in_words(m, split) for split, m in _splits(fact).items() if split != _PROBE]
+    guesses = [guessing_in_words(m, split) for split, m in splits.items() if split != _PROBE]
+    heads = next((list(_scores(m)) for m in splits.values()), ["accuracy", "macro-F1"])
     return (
-        "| split | texts | accuracy | macro-F1 | NLL | NLL scaled | ECE | ECE scaled |\n"
-        f"|---|---|---|---|---|---|---|---|\n{''.join(rows)}"
-        + "".join(f"\n{sentence}\n" for sentence in guesses if sentence)
+        f"| split | texts | {' | '.join(heads)} | NLL | NLL scaled | ECE | ECE scaled |\n"
+        f"|{'---|' * (6 + len(heads))}\n{''.join(rows)}" + "".join(f"\n{sentence}\n" for sentence in guesses if sentence)
     )
+
+
+def _scores(metrics: Metrics) -> dict[str, str]:
+    """Return the scores in words by their names."""
+    accuracy, f1 = _after(metrics.accuracy_name, accuracy_in_words(metrics)), _after("macro-F1", f1_in_words(metrics))
+    if not isinstance(metrics, MultiLabelMetrics):
+        return {metrics.accuracy_name: accuracy, "macro-F1": f1}
+    return {
+        "macro-F1": f1,
+        "micro-F1": _after("micro-F1", micro_f1_in_words(metrics)),
+        "LRAP": f"{metrics.lrap:.3f}",
+        metrics.accuracy_name: accuracy,
+        "Hamming loss": f"{metrics.hamming:.3f}",
+    }
 
 
 def _after(name: str, words: str) -> str:
@@ -140,12 +182,14 @@ def _results(task: Task, fact: Round) -> list[dict[str, Any]]:
     if fact.test is None:
         return []
     names = {"accuracy": "accuracy", "f1": "macro-F1", "ece_scaled": "expected calibration error"}
+    if isinstance(fact.test, MultiLabelMetrics):
+        names = {"f1": "macro-F1", "micro_f1": "micro-F1", **names, "accuracy": "exact match"}
     return [
         {
             "task": {"type": "text-classification"},
             "dataset": {"name": f"{task.name} (test, {fact.test.n} texts)", "type": "own", "split": "test"},
             "metrics": [
-                {"type": kind.partition("_")[0], "name": name, "value": round(value, 4)}
+                {"type": kind.removeprefix("micro_").partition("_")[0], "name": name, "value": round(value, 4)}
                 for kind, name in names.items()
                 if (value := known(fact.test, kind)) is not None
             ],

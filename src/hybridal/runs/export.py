@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,20 @@ from hybridal.runs import checkpoint
 from hybridal.runs.cards import model_card
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
-from hybridal.system.files import folder_made_whole, strict_json
+from hybridal.system.files import folder_made_whole, read_object, strict_json
 from hybridal.tasks.task import Split, Task
+
+MULTI_LABEL = "multi_label_classification"
+"""The `problem_type` of transformers for several labels per text."""
 
 
 def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, fact: Round, target: Path) -> None:
     """Write the current weights of the classifier, its tokenizer and a model card.
 
-    The temperature is part of the weights, so that transformers computes the same probabilities.
+    The temperature is part of the weights, so that transformers computes the same probabilities. Decision thresholds of
+    several labels per text are in `hybridal.json` and `config.json`.
     """
-    about = {
+    about: dict[str, Any] = {
         "temperature": fact.temperature,
         "max_length": settings.rules.max_length,
         "pooling": classifier.pooling,
@@ -39,6 +43,8 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
         "labels": task.label_type.__name__,
         "hybridal": __version__,
     }
+    if fact.thresholds:
+        about |= {"thresholds": list(fact.thresholds), "thresholds_for": settings.rules.thresholds}
     card = model_card(task, settings, fact, classifier.is_native_exportable)
     write_model(classifier, encoder, fact.temperature or 1.0, about, card, target)
 
@@ -51,9 +57,27 @@ def write_model(
         raise UserError(f"{target} holds other files than a model, which are not overwritten; name a new folder.")
     with folder_made_whole(target, replace=True) as scratch:
         classifier.save(scratch, temperature)
+        _declare_decisions(scratch / "config.json", about.get("thresholds", ()))
         encoder.save(scratch)
         (scratch / ABOUT).write_text(strict_json(about, indent=2) + "\n", encoding="utf-8")
         (scratch / "README.md").write_text(card, encoding="utf-8")
+
+
+def _declare_decisions(config: Path, thresholds: Sequence[float]) -> None:
+    """Write into a model's config.json whether a text may have several classes, and from which probability each.
+
+    By `problem_type`, pipelines of transformers apply sigmoid or softmax. The encoder may itself have been exported
+    with several labels per text; what is left of that in its configuration is removed.
+    """
+    found = read_object(config) if config.is_file() else {}
+    if thresholds:
+        found |= {"problem_type": MULTI_LABEL, "thresholds": list(thresholds)}
+    elif "thresholds" in found:
+        del found["thresholds"]
+        found["problem_type"] = "single_label_classification"
+    else:
+        return
+    config.write_text(strict_json(found, indent=2) + "\n", encoding="utf-8")
 
 
 def _may_be_replaced(target: Path) -> bool:

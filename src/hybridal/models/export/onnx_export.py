@@ -32,14 +32,15 @@ SAMPLES = ("", "a", "Good.", "The parcel came late, and no one could explain it.
 
 
 class Probabilities(nn.Module):  # type: ignore[misc]
-    """A classifier of transformers whose output is probabilities."""
+    """A classifier of transformers whose output is probabilities, by softmax or for several classes by sigmoid."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, multi_label: bool = False) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.multi_label = model, multi_label
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        return self.model(input_ids=input_ids, attention_mask=attention_mask).logits.softmax(dim=-1)
+        logits = self.model(input_ids=input_ids, attention_mask=attention_mask).logits
+        return logits.sigmoid() if self.multi_label else logits.softmax(dim=-1)
 
 
 def check_onnx() -> None:
@@ -49,11 +50,14 @@ def check_onnx() -> None:
         raise UserError(f"{' and '.join(missing)} {verb} not installed; `pip install 'hybridal[onnx]'` brings ONNX.")
 
 
-def export_onnx(module: nn.Module, tokenizer: Tokenizer, classes: Sequence[str], folder: Path) -> Path:
+def export_onnx(
+    module: nn.Module, tokenizer: Tokenizer, classes: Sequence[str], folder: Path, thresholds: Sequence[float] = ()
+) -> Path:
     """Write `model.onnx` into the folder after checking that onnxruntime computes what the module computes.
 
     The module gives probabilities (N, C) from token ids and their mask, both (N, length), on the processor. Any number
-    of texts of any length that the encoder reads may be given to the file, which also has the names of the classes.
+    of texts of any length that the encoder reads may be given to the file, which also has the names of the classes and,
+    with several classes per text, the probabilities from which each is given.
     A model of more than two gigabytes keeps its weights in a second file, `model.onnx.data`.
     """
     check_onnx()
@@ -61,6 +65,8 @@ def export_onnx(module: nn.Module, tokenizer: Tokenizer, classes: Sequence[str],
     with tempfile.TemporaryDirectory(dir=folder, prefix=f".{NAME}.") as scratch:
         program = _traced(module.eval(), _batch(rows[1:4], tokenizer.pad))
         program.model.metadata_props["classes"] = strict_json(list(classes))
+        if thresholds:
+            program.model.metadata_props["thresholds"] = strict_json(list(thresholds))
         program.save(Path(scratch) / NAME)
         batches = [_batch([row], tokenizer.pad) for row in rows] + [_batch(rows, tokenizer.pad)]
         _check(module, Path(scratch) / NAME, batches)

@@ -49,8 +49,12 @@ class PooledForSequenceClassification(PreTrainedModel):  # type: ignore[misc]
         shown = mask[:, :, None].to(hidden.dtype)
         mean = (hidden * shown).sum(dim=1) / shown.sum(dim=1)
         logits = self.classifier(nn.functional.layer_norm(mean, (self.classifier.in_features,), eps=1e-12))
-        loss = None if labels is None else nn.functional.cross_entropy(logits, labels)
-        return SequenceClassifierOutput(loss=loss, logits=logits)
+        return SequenceClassifierOutput(loss=None if labels is None else self._loss(logits, labels), logits=logits)
+
+    def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        if self.config.problem_type == "multi_label_classification":
+            return nn.functional.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
+        return nn.functional.cross_entropy(logits, labels)
 
 
 # When such a model is saved, transformers copies this file and records where its classes are.
