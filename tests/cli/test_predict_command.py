@@ -10,7 +10,7 @@ import pytest
 
 from hybridal.learners.shards import PoolPredictions
 from hybridal.learners.text_classifier import TextClassifier
-from hybridal.testing.small import toy_task
+from hybridal.testing.small import multi_label_task, toy_task
 
 from .conftest import SMALL, copied, hybridal
 from .laboratory import Kill, Laboratory, write_rows
@@ -56,6 +56,20 @@ def test_to_parquet(unbroken: Path, reviews: Path, tmp_path: Path) -> None:
     target = tmp_path / "found.parquet"
     assert hybridal("predict", unbroken, reviews, "--out", target, "--device", "cpu").code == 0
     assert len(pd.read_parquet(target)) == 30
+
+
+def test_several_labels_per_text(tmp_path: Path) -> None:
+    task = multi_label_task(train=60, validation=0, test=12)
+    topics = [*task.answers(task.train.ids).values()]
+    model = TextClassifier("tiny", protocol="quick", device="cpu").fit(task.train.texts, topics)
+    folder, target = model.save(tmp_path / "model"), tmp_path / "new-predictions.csv"
+    file = write_rows(tmp_path / "new.csv", ["text", "x"], [[text, ""] for text in task.test.texts])
+    ended = hybridal("predict", folder, file, "--device", "cpu", "--json")
+    assert json.loads(ended.stdout) == {"target": str(target), "predictions": 12, "empty": 0}
+    found = pd.read_csv(target)
+    assert list(found) == ["id", "labels", "p(food)", "p(space)", "p(sport)"]
+    assert [frozenset(json.loads(labels)) for labels in found["labels"]] == model.predict(task.test.texts).tolist()
+    assert np.allclose(found.iloc[:, 2:], model.predict_proba(task.test.texts), atol=1e-6)
 
 
 def test_texts_in_another_column(unbroken: Path, tmp_path: Path) -> None:

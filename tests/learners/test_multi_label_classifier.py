@@ -70,6 +70,16 @@ def test_the_learner_predicts_sets_by_its_thresholds(learner: ActiveLearner, thr
     assert len({len(labels) for labels in found}) > 1
 
 
+def test_a_query_shows_what_the_model_would_give(learner: ActiveLearner, thresholds: tuple[float, ...]) -> None:
+    twin = copy.deepcopy(learner)
+    for query in twin.query(8):
+        assert query.probabilities is not None
+        at = dict(zip(TASK.classes, thresholds, strict=True))
+        assert query.labels == {name for name, p in query.probabilities.items() if p >= at[name]}
+    assert "p(sport)" in twin.query(8)._repr_html_()
+    assert ActiveLearner(TASK, backbone="tiny", protocol="best", device="cpu").query(2)[0].labels is None
+
+
 def test_classes_have_the_type_of_the_labels() -> None:
     task = replace(TASK, classes=("1", "2", "3"), label_type=int)
     learner = ActiveLearner(task, backbone="tiny", protocol="best", device="cpu")

@@ -21,6 +21,7 @@ class Lengths:
     """Takes a text for long as likely as it has letters of ten; asked too often, it fails."""
 
     classes = ("long", "short, or é")
+    thresholds: tuple[float, ...] = ()
 
     def __init__(self, most: int = 100) -> None:
         self.left = most
@@ -79,6 +80,28 @@ def test_every_digit_is_written_in_every_format(tmp_path: Path, suffix: str) -> 
     assert read(target) == [
         {"id": "0-a/b, or A/B", "label": 1, "confidence": 1 - 1e-13, "p(1)": 1 - 1e-13, "p(2)": 1e-13 / 3}
     ]
+
+
+class Several(Lengths):
+    """Gives a long text the class 1, a short one 2, and one between them both or none, by its thresholds."""
+
+    classes: Any = (1, 2)
+
+    def __init__(self, *thresholds: float) -> None:
+        super().__init__()
+        self.thresholds = thresholds
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_several_labels_are_a_list_of_those_above_their_thresholds(tmp_path: Path, suffix: str) -> None:
+    target, texts = tmp_path / f"found{suffix}", (["aaaaa"], ["aaaaaaaaa", "a", "aaaaa"])
+    for thresholds, expected in (((0.6, 0.6), [[], [1], [2], []]), ((0.5, 0.5), [[1, 2], [1], [2], [1, 2]])):
+        write_predictions(cast(TextClassifier, Several(*thresholds)), pieces(*texts), target)
+        found = read(target)
+        assert [list(row) for row in found] == [["id", "labels", "p(1)", "p(2)"]] * 4
+        labels = [json.loads(row["labels"]) if suffix == ".csv" else list(row["labels"]) for row in found]
+        assert labels == expected
+        np.testing.assert_allclose([row["p(1)"] for row in found], [0.5, 0.9, 0.1, 0.5])
 
 
 @pytest.mark.parametrize("suffix", WRITERS)

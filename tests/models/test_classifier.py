@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from hybridal.backbones import Backbone
 from hybridal.core.rounds import Cost, Round
 from hybridal.core.rules import protocol
+from hybridal.measures.multi_label import sigmoid
 from hybridal.models.classifier import Classifier
 from hybridal.models.encoders.batches import PaddedBatch
 from hybridal.models.training.fit import fit
@@ -20,6 +21,7 @@ from hybridal.models.training.forward_passes import gradient_norm, predict, samp
 from hybridal.runs.export import export_model
 from hybridal.runs.settings import Settings
 from hybridal.tasks import Task
+from hybridal.testing.small import multi_label_task
 from hybridal.updates import Plan
 
 from .bodies import register_pooled
@@ -191,6 +193,31 @@ def test_every_architecture_is_exported_for_transformers(backbone: Backbone, tas
     ours = predict(classifier, examples.source, examples.rows).logits
     np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-5)
     assert same(dict(module.named_parameters()), classifier.weights())
+
+
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_every_architecture_is_exported_for_pipelines_with_several_labels(
+    backbone: Backbone, pooling: str, tmp_path: Path
+) -> None:
+    task = multi_label_task(train=12, validation=0, test=0)
+    classifier, examples = classifier_of(backbone, task, pooling=pooling), examples_of(backbone, task.train)
+    fact = Round(1, "retrain", "R", 20, Cost(), 1, 1.7, None, None, {}, (), (), thresholds=(0.2, 0.4, 0.6))
+    settings = Settings("topics", backbone=backbone.name, overrides={"max_length": LENGTH})
+    export_model(classifier, backbone.encoder(LENGTH), task, settings, fact, tmp_path / "model")
+
+    register_pooled()
+    classify = pipeline("text-classification", model=str(tmp_path / "model"), top_k=None, device="cpu")
+    said = [{one["label"]: one["score"] for one in row} for row in classify([*task.train.texts], truncation=True)]
+    ours = sigmoid(predict(classifier, examples.source, examples.rows).logits, 1.7)
+    np.testing.assert_allclose([[row[name] for name in task.classes] for row in said], ours, atol=1e-4)
+    assert np.ptp(ours, axis=0).min() > 1e-3
+    assert classify.model.config.thresholds == [0.2, 0.4, 0.6]
+    texts = classify.tokenizer(["a text"], return_tensors="pt")
+    texts = {name: texts[name] for name in ("input_ids", "attention_mask")}
+    with torch.no_grad():
+        found = classify.model(**texts, labels=torch.tensor([[1.0, 0.0, 1.0]]))
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(found.logits, torch.tensor([[1.0, 0.0, 1.0]]))
+    assert float(found.loss) == pytest.approx(float(loss))
 
 
 def test_the_longest_text_that_is_allowed_can_be_read(backbone: Backbone, task: Task) -> None:

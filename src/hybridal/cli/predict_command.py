@@ -31,6 +31,8 @@ def predict(
 ) -> None:
     """Predict the class of each text of a file, with calibrated probabilities.
 
+    If a text may have several classes, the column `labels` holds those above their thresholds, as a JSON list.
+
     With --ray, predict all files of a folder on a cluster; run the same command again to predict the missing ones.
     """
     from hybridal.runs.export import model_folder

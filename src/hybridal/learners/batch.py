@@ -22,6 +22,7 @@ class Query:
         text: The text.
         score: Score of the acquisition; None if the text was drawn at random or there was no model yet.
         probabilities: Calibrated probability of each class; None if there was no model yet.
+        labels: With several labels per text: the classes that the model gives, which are those above their thresholds.
 
     Example:
         >>> Query(7, "so so", 0.69, {"bad": 0.5, "good": 0.5}).score
@@ -32,6 +33,7 @@ class Query:
     text: str
     score: float | None = None
     probabilities: Mapping[Any, float] | None = None
+    labels: frozenset[Any] | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +67,9 @@ class Batch(Sequence[Query]):
     def _repr_html_(self) -> str:
         """Show the table and the note in notebooks."""
         table = str(self.to_pandas().to_html(max_rows=20, max_cols=10))
-        return f"{table}<p>{escape(self.note)}</p>" if self.note else table
+        several = any(query.labels is not None for query in self.queries)
+        notes = [self.note, "Each class has a probability of its own; they do not sum to 1." if several else ""]
+        return table + "".join(f"<p>{escape(note)}</p>" for note in notes if note)
 
     @property
     def ids(self) -> list[Any]:
@@ -81,7 +85,8 @@ class Batch(Sequence[Query]):
         """Return the batch as a DataFrame.
 
         Returns:
-            One row per text, indexed by id, with the columns `text`, `score` and one `p(class)` per class.
+            One row per text, indexed by id, with the columns `text`, `score` and one `p(class)` per class; with several
+            labels per text also `labels`, the classes that the model gives.
 
         Example:
             >>> Batch((Query(3, "fine", 0.5),)).to_pandas().loc[3, "text"]
@@ -90,7 +95,9 @@ class Batch(Sequence[Query]):
         import pandas as pd
 
         rows = [
-            {"text": q.text, "score": q.score, **{f"p({name})": p for name, p in (q.probabilities or {}).items()}}
+            {"text": q.text, "score": q.score}
+            | ({} if q.labels is None else {"labels": [name for name in q.probabilities or {} if name in q.labels]})
+            | {f"p({name})": p for name, p in (q.probabilities or {}).items()}
             for q in self.queries
         ]
         columns = None if rows else ["text", "score"]  # an empty batch has these columns too

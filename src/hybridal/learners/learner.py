@@ -135,15 +135,22 @@ class Learner:
         chosen = self._acquired.get(self._state.round, Chosen(0))
         scores = dict(zip(chosen.acquired, chosen.scores, strict=True))
         believed = self._probabilities(ids, candidates)
-        names = task.class_labels
         return Batch(
             tuple(
-                Query(task.id(id), texts[id], scores.get(id), dict(zip(names, row, strict=True)) if row else None)
+                Query(task.id(id), texts[id], scores.get(id), *self._believed(row))
                 for id, row in zip(ids, believed, strict=True)
             ),
             candidates,
             self._shortage(ids, asked),
         )
+
+    def _believed(self, row: Sequence[float] | None) -> tuple[dict[Any, float] | None, frozenset[Any] | None]:
+        """Return the probabilities by class, and with several labels per text the classes above their thresholds."""
+        if row is None:
+            return None, None
+        names, thresholds = self.experiment.task.class_labels, self.history[-1].thresholds
+        given = [name for name, p, at in zip(names, row, thresholds, strict=False) if p >= at]
+        return dict(zip(names, row, strict=True)), frozenset(given) if thresholds else None
 
     def _shortage(self, ids: Sequence[str], asked: int) -> str:
         """Return why there are fewer texts than requested, or ""."""
