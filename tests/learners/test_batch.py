@@ -11,7 +11,9 @@ def test_a_frame_has_a_row_a_text_and_a_column_a_class() -> None:
 
 def test_with_several_labels_the_set_is_shown_before_the_probabilities() -> None:
     believed = {"bad": 0.6, "good": 0.7, "<new>": 0.1}
-    batch = Batch((Query(7, "so so", 0.69, believed, frozenset(["good", "bad"])), Query(3, "x", 0.1, believed, frozenset())))
+    batch = Batch(
+        (Query(7, "so so", 0.69, believed, frozenset(["good", "bad"])), Query(3, "x", 0.1, believed, frozenset()))
+    )
     frame = batch.to_pandas()
     assert [*frame.columns] == ["text", "score", "labels", "p(bad)", "p(good)", "p(<new>)"]
     assert frame["labels"].tolist() == [["bad", "good"], []]

@@ -75,7 +75,7 @@ def test_a_query_shows_what_the_model_would_give(learner: ActiveLearner, thresho
     for query in twin.query(8):
         assert query.probabilities is not None
         at = dict(zip(TASK.classes, thresholds, strict=True))
-        assert query.labels == {name for name, p in query.probabilities.items() if p >= at[name]}
+        assert query.labels == frozenset(name for name, p in query.probabilities.items() if p >= at[name])
     assert "p(sport)" in twin.query(8)._repr_html_()
     assert ActiveLearner(TASK, backbone="tiny", protocol="best", device="cpu").query(2)[0].labels is None
 
@@ -161,8 +161,8 @@ def test_one_file_cannot_speak_of_one_label_and_the_other_of_several(change: str
 
 def test_as_the_backbone_of_a_task_with_one_label_it_leaves_no_thresholds(folder: Path, tmp_path: Path) -> None:
     task = toy_task(train=20, validation=10, test=0, classes=3)
-    pooling = json.loads((folder / "hybridal.json").read_text())["pooling"]
-    learner = ActiveLearner(task, str(folder), protocol="paper", schedule="retrain", device="cpu", pooling=pooling, **RULES)
+    rules = {**RULES, "pooling": json.loads((folder / "hybridal.json").read_text())["pooling"]}
+    learner = ActiveLearner(task, str(folder), protocol="paper", schedule="retrain", device="cpu", **rules)
     learner.teach(task.answers(task.train.ids[:8]))
     config = json.loads((learner.model.save(tmp_path / "model") / "config.json").read_text())
     assert (config["problem_type"], "thresholds" in config) == ("single_label_classification", False)

@@ -228,7 +228,7 @@ def test_a_seed_that_is_not_a_whole_number_is_refused_by_its_own_name() -> None:
 def test_onnx_is_written_to_a_folder_that_is_not_there_yet(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def export(module: Any, tokenizer: Any, classes: Any, target: Path) -> Path:
+    def export(module: Any, tokenizer: Any, classes: Any, target: Path, thresholds: Any) -> Path:
         (target / "model.onnx").touch()
         return target / "model.onnx"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hybridal.core.rounds import Cost, Metrics, Round
+from hybridal.core.rounds import Cost, Metrics, MultiLabelMetrics, Round
 from hybridal.errors import UserError
 from hybridal.measures.advice import (
     ALL_LABELLED,
@@ -250,3 +250,48 @@ def test_advice_is_shown_as_its_sentence() -> None:
 
 def test_advice_reads_the_agreement_signal() -> None:
     assert Agreement.name == DISAGREEMENT_SIGNAL
+
+
+def several(labels: int, n: int, support: tuple[int, ...], f1: float, changed: float | None) -> Round:
+    """A round of a task with several labels per text; a third of its predictions match exactly."""
+    nothing: dict[str, Any] = {"given": support, "hits": support, "support": support, "lrap": 0.8, "hamming": 0.1}
+    found = MultiLabelMetrics(n, n // 3, n // 3 / n, f1, 0.3, 0.1, 0.1, 0.3, 0.1, micro_f1=f1, **nothing)
+    changes = {DISAGREEMENT_SIGNAL: changed}
+    return Round(1, "retrain", "R", labels, Cost(), 1, 1.0, found, None, changes, thresholds=(0.5,) * len(support))
+
+
+def test_with_several_labels_the_forecast_is_of_a_known_macro_f1() -> None:
+    # Positives do not sum to the texts: 80 texts have 110 classes.
+    known_so_far = [several(200 + 50 * i, 80, (50, 40, 20), 0.7 + 0.01 * i, 0.1 if i else None) for i in range(3)]
+    seen = observations(known_so_far)
+    assert [(each.right, each.n, each.f1) for each in seen] == [(26, 80, 0.7), (26, 80, 0.71), (26, 80, 0.72)]
+    told = advise(known_so_far, classes=3)
+    assert told.forecast is not None
+    assert "points of macro-F1" in told.sentence
+
+
+@pytest.mark.parametrize(
+    ("n", "support", "sentence"),
+    [
+        (60, (20, 15, 0, 0, 0, 0), "Macro-F1 is not known yet (too few labels to tell); keep labelling."),
+        (19, (15, 15, 15, 3, 3, 3), "not shown to be better than guessing"),
+    ],
+)
+def test_with_several_labels_and_few_of_a_class_there_is_no_forecast(
+    n: int, support: tuple[int, ...], sentence: str
+) -> None:
+    told = advise([several(100, n, support, 0.9, None), several(150, n, support, 0.9, 0.1)], classes=6)
+    assert (told.stop, told.forecast) == (False, None)
+    assert sentence in told.sentence
+
+
+def test_with_several_labels_and_no_validation_macro_f1_is_not_known() -> None:
+    bare = [replace(several(m, 60, (30, 30), 0.9, 0.1), validation=None) for m in (100, 150)]
+    assert advise(bare, classes=2).sentence == (
+        "Macro-F1 is not known yet (there are no validation labels); keep labelling."
+    )
+
+
+def test_with_several_labels_it_is_advised_to_stop_when_nothing_changes() -> None:
+    calm_rounds = [several(1000 + 50 * i, 2000, (900, 800, 700), 0.9, 0.001 if i else None) for i in range(5)]
+    assert advise(calm_rounds, classes=3).stop

@@ -114,7 +114,9 @@ def test_accuracy_interval_covers_the_truth(shares: tuple[float, ...], n: int) -
 def several(n: int, support: tuple[int, ...], f1: float = 0.6) -> MultiLabelMetrics:
     """Metrics with several labels per text: `support` counts the texts of each class and does not sum to n."""
     figures: dict[str, Any] = {"given": support, "hits": (0,) * len(support), "support": support}
-    return MultiLabelMetrics(n, n // 4, 0.25, f1, 0.3, 0.1, 0.1, 0.2, 0.05, micro_f1=0.7, lrap=0.8, hamming=0.1, **figures)
+    return MultiLabelMetrics(
+        n, n // 4, 0.25, f1, 0.3, 0.1, 0.1, 0.2, 0.05, micro_f1=0.7, lrap=0.8, hamming=0.1, **figures
+    )
 
 
 @pytest.mark.parametrize(

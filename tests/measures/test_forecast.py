@@ -318,3 +318,27 @@ def test_invalid_forecast_requests_are_refused(
 ) -> None:
     with pytest.raises(UserError, match=sentence):
         forecast(seen, labels, classes, level)
+
+
+def several(labels: int, right: int, f1: float | None, disagreement: float | None = None) -> Observation:
+    """An observation with several labels per text, of 100 validation texts."""
+    bounds = None if f1 is None else (f1 - 0.1, f1 + 0.1)
+    support = (60, 50, 30)  # more than there are texts
+    return Observation(labels, right, 100, f1, disagreement, support, bounds, multi_label=True)
+
+
+def test_with_several_labels_the_measured_macro_f1_is_the_start() -> None:
+    # Few exact matches, and yet a good macro-F1: what one label per text suggests of their ratio would be far off.
+    found = forecast([several(100, 35, 0.68), several(150, 40, 0.71, 0.1)], 250, classes=3)
+    assert found is not None
+    assert found.f1 is not None
+    assert found.f1.expected - found.f1_gain.expected == pytest.approx(0.7, abs=0.02)
+    assert 0 < found.f1_gain.expected < 0.1
+    assert found.f1_gain.low < found.f1_gain.expected < found.f1_gain.high
+
+
+def test_with_several_labels_there_is_no_forecast_before_macro_f1_is_known() -> None:
+    assert forecast([several(100, 35, None), several(150, 40, None, 0.1)], 250, classes=3) is None
+    bare = [Observation(100, multi_label=True), Observation(150, disagreement=0.1, multi_label=True)]
+    assert forecast(bare, 250, classes=3) is None
+    assert forecast([several(100, 35, 0.68), several(150, 40, None, 0.1)], 250, classes=3) is not None

@@ -70,8 +70,16 @@ def test_with_several_labels_a_model_must_beat_the_same_classes_for_all(
 
 def test_words_with_several_labels() -> None:
     assert guessing_in_words(several(60, 0.42, 0.48, 30, 15, 10), "test") == (
-        "The model is no better than guessing: on 60 test texts its macro-F1 is 0.42 and its micro-F1 0.48, and always "
+        "The model is no better than guessing: on 60 test texts it has macro-F1 0.42 and micro-F1 0.48, and always "
         "giving the same classes reaches 0.45 and 0.52."
+    )
+    # Half of the classes occur, so macro-F1 is not known.
+    assert guessing_in_words(several(60, 0.9, 0.6, 30, 0), "test") == (
+        "The model is no better than guessing: on 60 test texts it has micro-F1 0.60, and always giving the same "
+        "classes reaches 0.67."
+    )
+    assert guessing_in_words(several(10, 0.9, 0.9, 5, 5), "test") == (
+        "The model is not shown to be better than guessing: 10 test texts are too few to tell."
     )
 
 

@@ -21,7 +21,15 @@ QUALITY = (
     *("accuracy", "accuracy_low", "accuracy_high", "f1", "f1_low", "f1_high"),
     *("nll", "nll_scaled", "ece", "ece_scaled"),
 )
+QUALITY_SEVERAL = (
+    *("macro_f1", "macro_f1_low", "macro_f1_high", "micro_f1", "micro_f1_low", "micro_f1_high", "lrap"),
+    *("exact_match", "exact_match_low", "exact_match_high", "hamming", "nll", "nll_scaled", "ece", "ece_scaled"),
+)
 SHOWN = ("schedule", "accuracy", "95%", "f1", "nll", "ece", "steps", "seconds", "update_sequence")
+SHOWN_SEVERAL = (
+    *("schedule", "macro_f1", "95%", "micro_f1", "lrap", "exact_match", "nll", "ece"),
+    *("steps", "seconds", "update_sequence"),
+)
 
 
 @o.with_run_options(without=("labels", "schedule", "epsilon", "patience", "stop", "tracker"))
@@ -104,14 +112,16 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
         return
     if quiet:
         return
-    table = Table(*SHOWN, box=None, pad_edge=False, header_style="bold")
+    several = any("macro_f1" in row for row in rows)
+    columns, score = (SHOWN_SEVERAL, "macro_f1") if several else (SHOWN, "accuracy")
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
     table.columns[0].overflow = "fold"
     for row, history in zip(rows, found.values(), strict=True):
         words = {
-            "95%": _interval(row["accuracy_low"], row["accuracy_high"]),
+            "95%": _interval(row.get(f"{score}_low"), row.get(f"{score}_high")),
             "update_sequence": plain_sequence(history),
         }
-        table.add_row(*(_shown((row | words)[name]) for name in SHOWN))
+        table.add_row(*(_shown((row | words).get(name)) for name in columns))
     console = wide_console()
     console.print(table)
     alone = sum(len(history) for history in found.values())
@@ -135,7 +145,7 @@ def summary(spec: str, history: Sequence[Round]) -> dict[str, Any]:
     figures = shown(measured[1]) if measured else {}
     return {
         "schedule": spec,
-        **{name: figures.get(name) for name in QUALITY},
+        **{name: figures.get(name) for name in (QUALITY_SEVERAL if "macro_f1" in figures else QUALITY)},
         "steps": row["steps"],
         "seconds": row["training_time"],
         "first_finetune": row["first_finetune"],

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from hybridal.core.rounds import Metrics, Round
-from hybridal.measures.certainty import accuracy_in_words, f1_in_words, known, shown
+from hybridal.measures.certainty import figures_in_words, known, shown
 from hybridal.reports.history_summary import plain_sequence
 from hybridal.reports.number_formats import counted, joined, rounds_between
 from hybridal.reports.story import guessing, outlook
@@ -40,9 +40,9 @@ def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
 
 
 def tested(test: Metrics) -> str:
-    """Return the metrics that the test texts are enough for, with intervals of accuracy and macro-F1."""
+    """Return the metrics that the test texts are enough for, with intervals."""
     nll = f"NLL {test.nll:.3f} (scaled {test.nll_scaled:.3f})"
-    figures = [accuracy_in_words(test), f1_in_words(test), nll]
+    figures = [*figures_in_words(test), nll]
     if known(test, "ece") is not None:
         figures.append(f"ECE {test.ece:.3f} (scaled {test.ece_scaled:.3f})")
     return f"Test: {', '.join(figures)} on {counted(test.n, 'text')}."

@@ -15,6 +15,7 @@ from hybridal.core.observer import Observer
 from hybridal.core.rounds import Round
 from hybridal.errors import one_line
 from hybridal.measures.certainty import known, wilson
+from hybridal.reports.report_measures import has_several_labels
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.signals.agreement import Agreement
@@ -62,11 +63,13 @@ class Screen(Quiet):
 
     def round_done(self, history: Sequence[Round]) -> None:
         super().round_done(history)
-        row = table_row(history, self.schedule)
+        row, names = table_row(history, self.schedule), column_names(history)
+        for column, name in zip(self.table.columns, names, strict=True):
+            column.header = name
         self.table.add_row(*row)
         if not self.console.is_terminal:
             if self.table.row_count == 1:
-                self._line(COLUMNS)
+                self._line(names)
             self._line(row)
 
     def _line(self, row: Sequence[str]) -> None:
@@ -92,6 +95,12 @@ def new_table() -> Table:
     for column in table.columns:
         column.justify = "left" if column.header == "update" else "right"
     return table
+
+
+def column_names(history: Sequence[Round]) -> tuple[str, ...]:
+    """Return the columns; with several labels per text, accuracy is the share of exact matches."""
+    exact = "exact" if has_several_labels(history) else "accuracy"
+    return tuple(exact if name == "accuracy" else name for name in COLUMNS)
 
 
 def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:

@@ -62,9 +62,9 @@ class Metrics:
         """
         kind = MultiLabelMetrics if "macro_f1" in data else Metrics
         names = {there: name for name, there in kind.json_names.items()}
-        known = {names.get(name, name): value for name, value in data.items()}
-        counts = {name: tuple(known[name]) for name in ("support", "given", "hits") if name in known}
-        return kind(**{**known, **counts})
+        known: dict[str, Any] = {names.get(name, name): value for name, value in data.items()}
+        known |= {name: tuple(known[name]) for name in ("support", "given", "hits") if name in known}
+        return kind(**known)
 
 
 @dataclass(frozen=True)

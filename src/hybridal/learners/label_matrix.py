@@ -72,7 +72,9 @@ class LabelMatrix:
             seed: Seed of the draw.
         """
         if len(texts) != len(self.given):
-            raise UserError(f"texts: there are {len(texts)} texts and {len(self.given)} labels; give one for each text.")
+            raise UserError(
+                f"texts: there are {len(texts)} texts and {len(self.given)} labels; give one for each text."
+            )
         task = Task.from_texts(
             texts, classes=list(self.classes), validation_size=validation_size, test_size=0, split_seed=seed
         )
@@ -90,7 +92,7 @@ def as_sets(given: Matrix, classes: Sequence[Any]) -> NDArray[Any]:
     """
     found = np.empty(len(given), dtype=object)
     for row, there in enumerate(given):
-        found[row] = frozenset(classes[one] for one in np.flatnonzero(there))
+        found[row] = frozenset(classes[one] for one in np.flatnonzero(there).tolist())
     return found
 
 

@@ -57,7 +57,7 @@ def _several(model: TextClassifier, rows: Rows) -> DataFrame:
     probabilities = model.predict_proba(rows.texts)
     table = pd.DataFrame(probabilities, columns=[f"p({name})" for name in model.classes])
     given = probabilities >= np.array(model.thresholds)
-    labels = [[model.classes[one] for one in np.flatnonzero(row)] for row in given]
+    labels = [[model.classes[one] for one in np.flatnonzero(row).tolist()] for row in given]
     table.insert(0, "labels", pd.Series(labels, dtype=object))
     table.insert(0, "id", list(rows.ids))
     return table

@@ -64,12 +64,13 @@ def measured(fact: Round) -> Metrics | None:
 def curve(history: Sequence[Round], width: int = 260, height: int = 70) -> str:
     """Draw the learning curve as SVG; return "" if fewer than two rounds have metrics.
 
-    It shows macro-F1, or accuracy if some round has too few texts for macro-F1.
+    It shows macro-F1, or accuracy (the share of exact matches) if some round has too few texts for macro-F1.
     """
     rounds = [(fact.labels, found) for fact in history if (found := measured(fact)) is not None]
     if len(rounds) < 2:
         return ""
-    name, title = ("f1", "macro-F1") if all(known_f1(found) for _, found in rounds) else ("accuracy", "accuracy")
+    has_f1 = all(known_f1(found) for _, found in rounds)
+    name, title = ("f1", "macro-F1") if has_f1 else ("accuracy", rounds[-1][1].accuracy_name)
     points = [(labels, getattr(found, name)) for labels, found in rounds]
     least, most = points[0][0], max(points[-1][0], points[0][0] + 1)
     spots = " ".join(

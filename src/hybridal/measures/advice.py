@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from hybridal.core.rounds import Round
 from hybridal.errors import UserError
-from hybridal.measures.certainty import MIN_TEXTS
+from hybridal.measures.certainty import MIN_TEXTS, TOO_FEW, interval, known
 from hybridal.measures.forecast import Forecast, Interval, Observation, forecast
 from hybridal.measures.guessing import guessing_in_words
 
@@ -72,6 +72,9 @@ def advice(
     if classes > 1:
         forecasts = [forecast(seen[: i + 1], seen[i].labels + ahead, classes) for i in range(len(seen))[-patience:]]
     if not forecasts or (last := forecasts[-1]) is None:
+        if seen and seen[-1].multi_label:
+            why = TOO_FEW if any(each.n for each in seen) else "there are no validation labels"
+            return Advice(False, None, f"Macro-F1 is not known yet ({why}); keep labelling.")
         return Advice(
             False, None, "There is neither validation nor a second model to compare with yet. Keep labelling."
         )
@@ -151,12 +154,21 @@ def observations(history: Sequence[Round]) -> list[Observation]:
     """Return one observation per round, oldest first; rounds without new labels are merged with the one before.
 
     The metrics of cross-fitted probes are not used: texts that a model chose are harder than those it will be used on.
+    With several labels per text, macro-F1 is taken where there are enough texts of the classes to know it.
     """
     seen: list[Observation] = []
     for record in history:
-        now = Observation(record.labels, disagreement=record.changes.get(DISAGREEMENT_SIGNAL))
+        disagreement, several = record.changes.get(DISAGREEMENT_SIGNAL), bool(record.thresholds)
+        now = Observation(record.labels, disagreement=disagreement, multi_label=several)
         if (measured := record.validation) is not None:
-            now = replace(now, right=measured.right, n=measured.n, f1=measured.f1, support=measured.support)
+            now = replace(
+                now,
+                right=measured.right,
+                n=measured.n,
+                f1=known(measured, "f1") if several else measured.f1,
+                support=measured.support,
+                f1_interval=interval(measured, "f1") if several else None,
+            )
         while seen and seen[-1].labels >= now.labels:
             # Keep the larger disagreement: a round without new labels does not undo the changes of the one before.
             moved = [each.disagreement for each in (seen.pop(), now) if each.disagreement is not None]

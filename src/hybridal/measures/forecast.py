@@ -15,6 +15,10 @@ The error in macro-F1 is the error in accuracy times a ratio. The texts per clas
 measured macro-F1 corrects it if every class has enough texts, and on skewed tasks it drifts as rare classes are learnt.
 SHARE, POWER and their spreads were fitted to 215 runs on nine tasks, with frozen and with trained encoders;
 WANDER and RATIO_DRIFT to skewed tasks too (`bench/forecasts.py`).
+
+With several labels per text, a prediction is right if the whole set is. What texts per class suggest about the ratio
+does not hold then, so the ratio is the measured one, and there is no forecast before macro-F1 is known. The constants
+are those of one label per text.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.errors import UserError
+from hybridal.measures.certainty import Z
 from hybridal.measures.skew import log_error_ratio
 
 Draws = NDArray[np.float64]
@@ -58,6 +63,8 @@ class Observation:
             model and that of the previous observation predict different classes; None if there is none before.
         support: The validation texts of each class, if known; the forecast of macro-F1 allows for classes with few.
             It is ignored if its number of classes is not the forecast's, since a class was added later.
+        f1_interval: With several labels per text: the 95% interval of the macro-F1, if it is known.
+        multi_label: Whether a text may have several classes; `right` then counts exact matches.
     """
 
     labels: int
@@ -66,6 +73,8 @@ class Observation:
     f1: float | None = None
     disagreement: float | None = None
     support: tuple[int, ...] = ()
+    f1_interval: tuple[float, float] | None = None
+    multi_label: bool = False
 
     def __post_init__(self) -> None:
         if self.labels < 1:
@@ -75,7 +84,7 @@ class Observation:
         for name, share in (("macro-F1", self.f1), ("disagreement", self.disagreement)):
             if share is not None and not 0 <= share <= 1:
                 raise UserError(f"The {name} must lie between 0 and 1, not {share}.")
-        if self.support and sum(self.support) != self.n:
+        if self.support and not self.multi_label and sum(self.support) != self.n:
             raise UserError(f"The texts per class add up to {sum(self.support)}, not to the {self.n} validation texts.")
 
 
@@ -117,8 +126,10 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
     (0.038, -0.005, 0.099)
     """
     _check(seen, labels, classes, level)
-    measured = [observation for observation in seen if observation.n]
+    measured, several = [observation for observation in seen if observation.n], seen[-1].multi_label
     if not measured and all(observation.disagreement is None for observation in seen[1:]):
+        return None
+    if several and not _with_f1(measured):
         return None
     now, points, normal = seen[-1].labels, _points(), _normal_points()
     pace, floor, spread = _pace(seen)
@@ -132,12 +143,12 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
     gain = np.minimum(shares * _growth(pace, now, labels, classes), error)
     deviation = math.sqrt(_variance(pace, floor, now, labels))
     chance = deviation * normal[2]
-    middle, width = _f1_ratio(measured, classes)
+    middle, width = _measured_ratio(measured) if several else _f1_ratio(measured, classes)
     ratio = np.exp(middle + width * normal[3])
 
     def f1_error(error: Draws) -> Draws:
-        # A model that predicts a single class has the lowest possible macro-F1 for its accuracy.
-        lowest: Draws = 2 * (1 - error) / (2 - error) / classes
+        # With one label, a model that predicts a single class has the lowest possible macro-F1 for its accuracy.
+        lowest: Draws = np.zeros_like(error) if several else 2 * (1 - error) / (2 - error) / classes
         return np.asarray(np.minimum(ratio * error, 1 - lowest))
 
     f1_then = f1_error(error - gain)
@@ -238,6 +249,23 @@ def _f1_ratio(measured: Sequence[Observation], classes: int) -> tuple[float, flo
         return shown, math.sqrt(variance)
     weight = deviation**2 / (deviation**2 + variance)
     return mean + weight * (shown - mean), math.sqrt(weight * variance)
+
+
+def _measured_ratio(measured: Sequence[Observation]) -> tuple[float, float]:
+    """As `_f1_ratio` for several labels per text: what the rounds since half of the labels measured, and nothing else.
+
+    The rounds share their validation texts, so together they are as uncertain as the last one.
+    """
+    told = [seen for seen in _with_f1(measured) if 2 * seen.labels >= measured[-1].labels] or _with_f1(measured)[-1:]
+    wrong = sum(1 + seen.n - seen.right for seen in told)
+    shown = math.log(sum(1 + seen.n * (1 - (seen.f1 or 0.0)) for seen in told) / wrong)
+    low, high = told[-1].f1_interval or (0.0, 1.0)
+    error = max(1 - (told[-1].f1 or 0.0), (high - low) / 4)
+    return shown, math.hypot(0.05, (high - low) / (2 * Z) / error)
+
+
+def _with_f1(measured: Sequence[Observation]) -> list[Observation]:
+    return [seen for seen in measured if seen.f1 is not None]
 
 
 @lru_cache(maxsize=64)  # a run needs the same few repeatedly

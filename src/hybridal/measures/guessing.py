@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybridal.core.rounds import Metrics, MultiLabelMetrics
-from hybridal.measures.certainty import MIN_TEXTS, interval, known_f1, wilson
+from hybridal.measures.certainty import MIN_TEXTS, interval, known, known_f1, wilson
 
 
 def is_guessing(metrics: Metrics) -> bool:
@@ -53,8 +53,8 @@ def guessing_in_words(metrics: Metrics, split: str) -> str:
     guessed = max(metrics.support)
     certain = metrics.right <= guessed and metrics.n >= MIN_TEXTS
     return (
-        f"The model is {_claim(certain)}: it is right on {metrics.right} of {texts}, and always answering the most frequent "
-        f"class is right on {guessed}."
+        f"The model is {_claim(certain)}: it is right on {metrics.right} of {texts}, and always answering the most "
+        f"frequent class is right on {guessed}."
     )
 
 
@@ -77,11 +77,18 @@ def constant_f1(metrics: MultiLabelMetrics) -> tuple[float, float]:
 
 
 def _constant_in_words(metrics: MultiLabelMetrics, texts: str) -> str:
-    macro, micro = constant_f1(metrics)
-    certain = metrics.n >= MIN_TEXTS and metrics.f1 <= macro and metrics.micro_f1 <= micro
+    scores = zip(("macro-F1", "micro-F1"), ("f1", "micro_f1"), constant_f1(metrics), strict=True)
+    told = [(title, found, best) for title, name, best in scores if (found := known(metrics, name)) is not None]
+    claim = _claim(bool(told) and all(found <= best for _, found, best in told))
+    if not told:
+        return f"The model is {claim}: {texts} are too few to tell."
+    has, reached = (
+        " and ".join(f"{title} {score:.2f}" for title, score, _ in told),
+        [f"{best:.2f}" for *_, best in told],
+    )
     return (
-        f"The model is {_claim(certain)}: on {texts} its macro-F1 is {metrics.f1:.2f} and its micro-F1 "
-        f"{metrics.micro_f1:.2f}, and always giving the same classes reaches {macro:.2f} and {micro:.2f}."
+        f"The model is {claim}: on {texts} it has {has}, and always giving the same classes reaches "
+        f"{' and '.join(reached)}."
     )
 
 

@@ -18,6 +18,7 @@ from hybridal.reports.history_summary import (
     usual_detector,
 )
 from hybridal.reports.number_formats import change, count, counted, duration, rounds_between, score, threshold
+from hybridal.reports.report_measures import has_several_labels
 from hybridal.reports.report_page import Panel
 from hybridal.reports.story import settles
 from hybridal.schedules import Schedule
@@ -44,8 +45,12 @@ def panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Pane
     show("Which update each round used", reading, draw.strategy_strip, _strategy_alt(histories), "strategy")
     found += deciding_panels(histories, schedules)
     if any(fact.validation or fact.test for fact in facts):
-        reading = "How often the model is right; higher is better. A filled mark is a round that retrained." + shared
-        alt = _measure_alt(histories, "accuracy", "accuracy") + _measure_alt(histories, "f1", "macro-F1")
+        if has_several_labels(facts):
+            how, alt = "How well the given classes match the labels", _measure_alt(histories, "micro_f1", "micro-F1")
+        else:
+            how, alt = "How often the model is right", _measure_alt(histories, "accuracy", "accuracy")
+        reading = f"{how}; higher is better. A filled mark is a round that retrained." + shared
+        alt += _measure_alt(histories, "f1", "macro-F1")
         show("How good the model became", reading, draw.learning_curve, alt, "learning")
     if any(fact.validation for fact in facts):
         reading = (

@@ -19,16 +19,22 @@ from hybridal.reports.display_names import distinct_markers, letter, schedule_na
 from hybridal.reports.figure_style import INK, INKS, MUTED, SURFACE, whole_rounds
 from hybridal.reports.history_summary import Histories, changes, phase_names, total_seconds
 from hybridal.reports.number_formats import change, plain, threshold
+from hybridal.reports.report_measures import has_several_labels
 
 _TINT = 0.3
 
 
 def learning_curve(histories: Histories) -> Figure:
-    """Accuracy and macro-F1 on validation as lines, and on test, where it was measured, as dotted ones."""
+    """Accuracy and macro-F1 on validation as lines, and on test, where it was measured, as dotted ones.
+
+    With several labels per text, micro-F1 takes the place of accuracy.
+    """
+    several = has_several_labels(fact for history in histories.values() for fact in history)
+    first = {"Micro-F1": "micro_f1"} if several else {"Accuracy": "accuracy"}
     on_test = {"linestyle": ":", "linewidth": 1.2, "markersize": 6.5}
     return _two_measures(
         histories,
-        {"Accuracy": "accuracy", "Macro-F1": "f1"},
+        {**first, "Macro-F1": "f1"},
         {"validation.{}": {}, "test.{}": on_test},
         [kit.key("validation", linestyle="-"), kit.key("test (larger)", linestyle=":", marker="o", markersize=6.5)],
         "too few labelled validation or test texts",

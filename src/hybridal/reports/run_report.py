@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybridal.core.rounds import Metrics, Round
+from hybridal.core.rounds import Metrics, MultiLabelMetrics, Round
 from hybridal.measures.advice import ALL_LABELLED
-from hybridal.measures.certainty import TOO_FEW, known, known_f1, shown, wilson
+from hybridal.measures.certainty import TOO_FEW, interval, known, known_f1, wilson
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.reports.display_names import distinct_names, schedule_name, style_of
 from hybridal.reports.history_summary import (
@@ -24,6 +24,7 @@ from hybridal.reports.history_summary import (
     total_cost,
 )
 from hybridal.reports.number_formats import NONE, change, count, counted, duration, fixed, joined, score
+from hybridal.reports.report_measures import class_table, has_several_labels, measures_of
 from hybridal.reports.report_page import Page, Part, about_tables, render, task_name
 from hybridal.reports.report_panels import panels
 from hybridal.reports.report_table import MISSING, ONE, Column, Entry, Row, Section, Table, one, ranked
@@ -34,15 +35,7 @@ from hybridal.system.files import write_whole
 if TYPE_CHECKING:
     from hybridal.runs.record import RunFolder
 
-# Heading, field of Metrics, what it means.
-MEASURES = (
-    ("Macro-F1", "f1", "mean F1 of the classes that occur"),
-    ("Accuracy", "accuracy", "share of right answers"),
-    ("NLL", "nll", "negative log-likelihood: lower is better"),
-    ("NLL scaled", "nll_scaled", "after temperature scaling"),
-    ("ECE", "ece", "expected calibration error: lower is better"),
-    ("ECE scaled", "ece_scaled", "after temperature scaling"),
-)
+UNFOLDED_CLASSES = 30
 _COUNT, _SCORE = fixed(0), fixed(3)
 ROUNDS_NOTE = (
     "Measures are on validation unless they say otherwise; a dot marks a change below ε. A dash stands for a measure "
@@ -87,6 +80,7 @@ def run_page(history: Sequence[Round], schedule: Schedule, about: Mapping[str, A
     """Return the page of one run."""
     histories, schedules = {schedule.spec: history}, {schedule.spec: schedule}
     rounds = Part("All rounds", round_table(history, detectors_of(histories, schedules)))
+    classes = _class_parts(history, about.get("task", {}).get("classes", ()))
     rules, advice = about.get("protocol", {}), outlook(history, about, left)
     stops = advice == ALL_LABELLED or about.get("settings", {}).get("stop") == "auto"
     planned = None if "key" in about else rules.get("rounds")  # a learner is taught as long as its user likes
@@ -98,10 +92,20 @@ def run_page(history: Sequence[Round], schedule: Schedule, about: Mapping[str, A
         tiles=_tiles(history),
         token=style_of(schedule.spec).token,
         panels=panels(histories, schedules),
-        back=[rounds] if history else [],
+        back=[rounds, *classes] if history else [],
         about=about_tables(about),
         chosen=[(fact.round, fact.acquired) for fact in history if fact.acquired],
     )
+
+
+def _class_parts(history: Sequence[Round], names: Sequence[str]) -> list[Part]:
+    """The table of classes, if a text may have several; many classes are folded."""
+    found = final(history)
+    split, metrics = found or ("", None)
+    if not isinstance(metrics, MultiLabelMetrics) or len(names) != len(metrics.given):
+        return []
+    table = class_table(metrics, names, history[-1].thresholds, split)
+    return [Part(f"Each class, on {split}", table, folded=len(names) > UNFOLDED_CLASSES)]
 
 
 def _tiles(history: Sequence[Round]) -> list[tuple[str, Entry, str]]:
@@ -114,7 +118,11 @@ def _tiles(history: Sequence[Round]) -> list[tuple[str, Entry, str]]:
         low, high = wilson(metrics.right, metrics.n)
         right = f"{count(metrics.right)} of {count(metrics.n)}; {score(low, 2)} to {score(high, 2)}"
         tiles.append(("Macro-F1", one(known(metrics, "f1"), _SCORE), f1_note(metrics, split)))
-        tiles.append(("Accuracy", one(metrics.accuracy, _SCORE), right))
+        if isinstance(metrics, MultiLabelMetrics):
+            bounds = interval(metrics, "micro_f1")
+            note = f"{score(bounds[0], 2)} to {score(bounds[1], 2)}" if bounds else TOO_FEW
+            tiles.append(("Micro-F1", one(known(metrics, "micro_f1"), _SCORE), note))
+        tiles.append((metrics.accuracy_name.capitalize(), one(metrics.accuracy, _SCORE), right))
         tiles.append(("NLL", one(metrics.nll, _SCORE), f"{score(metrics.nll_scaled)} scaled"))
     tiles.append(("Labels", one(history[-1].labels, _COUNT), counted(len(history), "round")))
     return [*tiles, ("Steps", one(cost.steps, _COUNT), counted(cost.epochs, "epoch"))]
@@ -165,7 +173,8 @@ def _comparison_story(histories: Histories, table: Table) -> list[str]:
     wins = {"highest macro-F1": "Macro-F1", "lowest NLL": "NLL", "fewest optimiser steps": "Steps"}
     guesses = [name for spec, name in distinct_names(histories).items() if guessing(histories[spec])]
     if guesses:
-        told.append(f"Not shown to be better than guessing the most frequent class: {joined(guesses)}.")
+        how = "" if has_several_labels(history[-1] for history in known) else " the most frequent class"
+        told.append(f"Not shown to be better than guessing{how}: {joined(guesses)}.")
     for what, heading in wins.items() if len(guesses) < len(histories) else ():
         best = [row for row in table.rows() if row[columns[heading]].best]
         if best:
@@ -188,13 +197,14 @@ def _sharing_story(histories: Histories) -> list[str]:
 
 def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]) -> Table:
     """All rounds of one run. `detectors` are by signal; a change below its ε is marked as stable."""
-    signals = signal_names({"": history})
+    signals, measures = signal_names({"": history}), measures_of(history)
     tested = any(fact.test is not None for fact in history)
+    exact = "Test exact" if has_several_labels(history) else "Test acc."
     columns = [_number("Round"), Column("Update"), _number("Labels", "that the model learnt from")]
-    columns += [_number(title, f"on validation; {hint}") for title, _, hint in MEASURES]
+    columns += [_number(measure.title, f"on validation; {measure.hint}") for measure in measures]
     columns += [_number("Brier", "on validation: squared error of the probabilities")]
     columns += [_number("T", "temperature fitted on validation")]
-    columns += [_number(title, "on test") for title in ("Test F1", "Test acc.", "Test NLL") if tested]
+    columns += [_number(title, "on test") for title in ("Test F1", exact, "Test NLL") if tested]
     columns += [_number(f"Δ {name}", f"change of the signal '{name}' since the round before") for name in signals]
     columns += [_number("Steps", "optimiser steps"), _number("Tokens", "trained on")]
     columns += [_number("Epochs", "run, and the one that was kept")]
@@ -204,7 +214,7 @@ def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]
     for at, fact in enumerate(history):
         update = Entry(schedule_name(fact.update), token=style_of(fact.update).token)
         row = [one(fact.round, _COUNT), update, one(fact.labels, _COUNT)]
-        row += [_figure(fact.validation, name) for _, name, _ in MEASURES]
+        row += [_figure(fact.validation, measure.name) for measure in measures]
         row += [one(getattr(fact.validation, "brier", None), _SCORE), one(fact.temperature, fixed(2))]
         row += [_figure(fact.test, name) for name in ("f1", "accuracy", "nll")] if tested else []
         for name in signals:
@@ -221,8 +231,9 @@ def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]
 def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) -> Table:
     """Return one row per schedule with its final metrics and total cost; the best of each column is marked."""
     split, names = shared_split(histories), distinct_names(histories)
+    measures = measures_of(fact for history in histories.values() for fact in history)
     columns = [Column("Schedule")]
-    columns += [_number(title, f"on {split}; {hint}") for title, _, hint in MEASURES]
+    columns += [_number(measure.title, f"on {split}; {measure.hint}") for measure in measures]
     columns += [_number("Steps", "optimiser steps"), _number("Tokens", "trained on")]
     columns += [_number("Training time", "with the validation after each epoch")]
     columns += [
@@ -233,7 +244,7 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
     for spec, history in histories.items():
         found, cost = final(history, split), total_cost(history)
         row = [Entry(names[spec], hint=spec, token=style_of(spec).token)]
-        row += [_figure(found[1] if found else None, name) for _, name, _ in MEASURES]
+        row += [_figure(found[1] if found else None, measure.name) for measure in measures]
         spent = [fact.training_time for fact in history if fact.seconds]
         row += [one(cost.steps, _COUNT), one(cost.tokens, _COUNT), one(sum(spent) if spent else None, duration)]
         row += [one(schedules[spec].t_star(history) if spec in schedules else None, _COUNT)]
@@ -243,7 +254,10 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
     longest = max((len(history) for history in histories.values()), default=0)
     level = [len(history) == longest for history in histories.values()]
     fair = [row for row, able in zip(rows, level, strict=True) if able]
-    best = iter(ranked(ranked(fair, (1, 2), higher=True), range(3, 10), higher=False))
+    costs = range(len(measures) + 1, len(measures) + 4)
+    higher = [at for at, measure in enumerate(measures, 1) if measure.higher]
+    lower = [at for at, measure in enumerate(measures, 1) if not measure.higher]
+    best = iter(ranked(ranked(fair, higher, higher=True), [*lower, *costs], higher=False))
     rows = [next(best) if able else row for row, able in zip(rows, level, strict=True)]
     note = f"Measures are those of the last round, on the {split} texts. The best of each column is marked with a star."
     if not all(level):
@@ -252,14 +266,13 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
 
 
 def _figure(metrics: Metrics | None, name: str) -> Entry:
-    """A measure; accuracy and macro-F1 have their 95% interval as a tooltip."""
+    """A measure, with its 95% interval as a tooltip if it has one."""
     if metrics is None:
         return MISSING
-    figures = shown(metrics)
-    entry = one(figures[name], _SCORE)
-    if entry is MISSING or f"{name}_low" not in figures:
+    entry, bounds = one(known(metrics, name), _SCORE), interval(metrics, name)
+    if entry is MISSING or bounds is None:
         return entry
-    return replace(entry, hint=f"95% interval: {score(figures[f'{name}_low'])} to {score(figures[f'{name}_high'])}")
+    return replace(entry, hint=f"95% interval: {score(bounds[0])} to {score(bounds[1])}")
 
 
 def _number(title: str, hint: str = "") -> Column:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybridal.core.rounds import Round
 from hybridal.errors import UserError
-from hybridal.measures.certainty import accuracy_in_words, f1_in_words
+from hybridal.measures.certainty import figures_in_words
 from hybridal.measures.guessing import guessing_in_words
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.reports.history_summary import Streak, final, streaks, total_cost, total_seconds
@@ -224,7 +224,7 @@ def _quality(history: Sequence[Round]) -> list[str]:
     temperature = history[-1].temperature
     scaled = f" ({score(metrics.nll_scaled)} after temperature {score(temperature, 2)})" if temperature else ""
     figures = (
-        f"At the end, on {counted(metrics.n, f'{split} text')}: {accuracy_in_words(metrics)}, {f1_in_words(metrics)}, "
+        f"At the end, on {counted(metrics.n, f'{split} text')}: {', '.join(figures_in_words(metrics))}, "
         f"negative log-likelihood (NLL) {score(metrics.nll)}{scaled}."
     )
     return [figures, *filter(None, [guessing_in_words(metrics, split)])]

@@ -147,7 +147,8 @@ def _measured(fact: Round) -> str:
     heads = next((list(_scores(m)) for m in splits.values()), ["accuracy", "macro-F1"])
     return (
         f"| split | texts | {' | '.join(heads)} | NLL | NLL scaled | ECE | ECE scaled |\n"
-        f"|{'---|' * (6 + len(heads))}\n{''.join(rows)}" + "".join(f"\n{sentence}\n" for sentence in guesses if sentence)
+        f"|{'---|' * (6 + len(heads))}\n{''.join(rows)}"
+        + "".join(f"\n{sentence}\n" for sentence in guesses if sentence)
     )
 
 
