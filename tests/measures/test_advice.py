@@ -267,13 +267,13 @@ def test_with_several_labels_the_forecast_is_of_a_known_macro_f1() -> None:
     assert [(each.right, each.n, each.f1) for each in seen] == [(26, 80, 0.7), (26, 80, 0.71), (26, 80, 0.72)]
     told = advise(known_so_far, classes=3)
     assert told.forecast is not None
-    assert "points of macro-F1" in told.sentence
+    assert told.sentence.startswith("100 more labels")
 
 
 @pytest.mark.parametrize(
     ("n", "support", "sentence"),
     [
-        (60, (20, 15, 0, 0, 0, 0), "Macro-F1 is not known yet (too few labels to tell); keep labelling."),
+        (60, (20, 15, 0, 0, 0, 0), "Macro-F1 is not known yet: too few labels to tell. Keep labelling."),
         (19, (15, 15, 15, 3, 3, 3), "not shown to be better than guessing"),
     ],
 )
@@ -288,7 +288,7 @@ def test_with_several_labels_and_few_of_a_class_there_is_no_forecast(
 def test_with_several_labels_and_no_validation_macro_f1_is_not_known() -> None:
     bare = [replace(several(m, 60, (30, 30), 0.9, 0.1), validation=None) for m in (100, 150)]
     assert advise(bare, classes=2).sentence == (
-        "Macro-F1 is not known yet (there are no validation labels); keep labelling."
+        "Macro-F1 is not known yet: there are no validation labels. Keep labelling."
     )
 
 

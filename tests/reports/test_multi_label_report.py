@@ -8,13 +8,13 @@ import pytest
 
 from hybridal import ActiveLearner
 from hybridal.core.rounds import MultiLabelMetrics
-from hybridal.reports.report_measures import ONE_LABEL, SEVERAL_LABELS, class_table, measures_of
 from hybridal.reports.history_summary import final
+from hybridal.reports.report_measures import ONE_LABEL, SEVERAL_LABELS, class_table, measures_of
 from hybridal.reports.run_report import comparison_page, run_page
 from hybridal.schedules import make_schedule
 from hybridal.testing.small import multi_label_task
 
-from .made_up import history_of
+from .made_up_rounds import history_of
 from .page_reader import read_page
 
 

@@ -74,7 +74,7 @@ def advice(
     if not forecasts or (last := forecasts[-1]) is None:
         if seen and seen[-1].multi_label:
             why = TOO_FEW if any(each.n for each in seen) else "there are no validation labels"
-            return Advice(False, None, f"Macro-F1 is not known yet ({why}); keep labelling.")
+            return Advice(False, None, f"Macro-F1 is not known yet: {why}. Keep labelling.")
         return Advice(
             False, None, "There is neither validation nor a second model to compare with yet. Keep labelling."
         )
