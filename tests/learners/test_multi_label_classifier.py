@@ -159,6 +159,16 @@ def test_one_file_cannot_speak_of_one_label_and_the_other_of_several(change: str
         TextClassifier.load(damaged, "cpu")
 
 
+def test_other_thresholds_than_transformers_sees_are_refused(folder: Path, tmp_path: Path) -> None:
+    damaged = shutil.copytree(folder, tmp_path / "damaged")
+    about = json.loads((damaged / "hybridal.json").read_text())
+    (damaged / "hybridal.json").write_text(json.dumps({**about, "thresholds": [0.5, 0.5, 0.5]}))
+    with pytest.raises(
+        UserError, match=r"hybridal\.json is damaged: its thresholds are not those of config\.json; copy"
+    ):
+        TextClassifier.load(damaged, "cpu")
+
+
 def test_as_the_backbone_of_a_task_with_one_label_it_leaves_no_thresholds(folder: Path, tmp_path: Path) -> None:
     task = toy_task(train=20, validation=10, test=0, classes=3)
     rules = {**RULES, "pooling": json.loads((folder / "hybridal.json").read_text())["pooling"]}

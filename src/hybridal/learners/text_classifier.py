@@ -183,7 +183,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         encoder, kind = backbone.encoder(about["max_length"]), TYPES[about.get("labels", "str")]
         encoder.encode([""])  # read the tokenizer now: the folder may be gone or replaced when `predict` is called
         thresholds = about.get("thresholds", ())
-        _check_config(folder, names, several=bool(thresholds))
+        _check_config(folder, names, thresholds)
         classifier = Classifier(backbone, names, 0, choose_device(device), pooling=about["pooling"])
         if missing := classifier.missing_weights:
             raise UserError(
@@ -457,10 +457,10 @@ def _column(values: Any, name: str) -> list[Any]:
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
-def _check_config(folder: Path, names: tuple[str, ...], several: bool) -> None:
+def _check_config(folder: Path, names: tuple[str, ...], thresholds: Sequence[float]) -> None:
     """Refuse names that are not those of the weights: a head of another size would be drawn at random.
 
-    Also refuse one kind of probabilities where config.json has the other.
+    Also refuse other thresholds than transformers sees, and sigmoid where transformers would apply softmax.
     """
     config = read_object(folder / "config.json")
     named = config.get("id2label")
@@ -469,9 +469,15 @@ def _check_config(folder: Path, names: tuple[str, ...], several: bool) -> None:
             f"{folder / ABOUT} is damaged: its classes are not the `id2label` of config.json; copy the folder or "
             "export the model again."
         )
+    several = len(thresholds) > 0
     if several != (config.get("problem_type") == MULTI_LABEL):
         only, other = (ABOUT, "config.json") if several else ("config.json", ABOUT)
         raise UserError(
             f"{folder} is damaged: {only} is of a model for several labels per text, and {other} is not; copy the "
             "folder or export the model again."
+        )
+    if several and config.get("thresholds") != list(thresholds):
+        raise UserError(
+            f"{folder / ABOUT} is damaged: its thresholds are not those of config.json; copy the folder or export the "
+            "model again."
         )
