@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
+from hybridal.core.label_sets import LabelSets
 from hybridal.signals import Sample
 from hybridal.signals.agreement import Agreement
 from hybridal.signals.divergence import Divergence, jensen_shannon
@@ -34,6 +35,18 @@ def test_texts_that_were_labelled_since_are_left_out() -> None:
     before = Agreement().snapshot(model([2, 5, 8], [0, 1, 2]))
     assert Agreement().change(before, Agreement().snapshot(model([2, 8], [0, 0]))) == 0.5
     assert Agreement().change(before, Agreement().snapshot(model([9], [0]))) == 0.0
+
+
+def test_with_several_labels_any_class_of_a_text_may_change() -> None:
+    def decided(*logits: list[float]) -> FakeModel:
+        sample = Sample(np.arange(len(logits)), np.array(logits), lambda: np.array(logits))
+        return FakeModel([[0.0, 1.0, 0.0]], [1], unlabelled=sample, label_sets=LabelSets(3))
+
+    # The first class stays the most probable one of every text.
+    before = Agreement().snapshot(decided([9, 5, -5], [9, -5, -5], [9, -5, 5], [9, 5, 5]))
+    now = Agreement().snapshot(decided([9, 5, -5], [9, 5, 5], [9, -5, -5], [9, 5, 5]))
+    assert Agreement().change(before, now) == 0.5
+    assert Agreement().change(before, before) == 0.0
 
 
 @given(st.integers(0, 99))

@@ -15,7 +15,7 @@ class Agreement(Signal):
     """The share of a fixed sample of unlabelled texts whose predicted class changed since the last round.
 
     It needs no labels, and is an upper bound of the change of accuracy on such texts. If a text may have several
-    classes, its most probable one counts.
+    classes, its prediction is the set of them: the most probable one may stay while others come and go.
 
     >>> before = {"rows": np.array([4, 6, 9]), "classes": np.array([0, 1, 1])}
     >>> Agreement().change(before, {"rows": np.array([4, 9]), "classes": np.array([0, 0])})
@@ -32,8 +32,9 @@ class Agreement(Signal):
 
     def snapshot(self, model: ModelView) -> Snapshot:
         sample = model.unlabelled()
-        return {"rows": sample.rows.copy(), "classes": sample.logits.argmax(axis=1)}
+        return {"rows": sample.rows.copy(), "classes": model.objective.predict(sample.logits)}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
         _, old, new = np.intersect1d(before["rows"], now["rows"], assume_unique=True, return_indices=True)
-        return float(np.mean(before["classes"][old] != now["classes"][new])) if len(old) else 0.0
+        changed = before["classes"][old] != now["classes"][new]
+        return float(changed.reshape(len(old), -1).any(axis=1).mean()) if len(old) else 0.0
