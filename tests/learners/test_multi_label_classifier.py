@@ -46,6 +46,7 @@ def learner(request: pytest.FixtureRequest) -> ActiveLearner:
     learner._learnt[-1] = replace(learner._learnt[-1], temperature=3.0)
     medians = tuple(np.median(learner.predict_proba(TEXTS), axis=0).round(6).tolist())
     learner._learnt[-1] = replace(learner._learnt[-1], thresholds=medians)
+    learner._state = replace(learner._state, thresholds=medians)
     return learner
 
 

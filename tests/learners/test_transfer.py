@@ -8,7 +8,7 @@ import torch
 from hybridal import ActiveLearner
 from hybridal.learners.transfer import transfer_learner
 from hybridal.tasks import Task
-from hybridal.testing.small import toy_task
+from hybridal.testing.small import multi_label_task, toy_task
 
 TASK = toy_task()
 
@@ -60,3 +60,19 @@ def test_texts_that_are_left_out_are_neither_asked_for_nor_learnt() -> None:
     assert (len(first.labels), first.label_changes.withdrawn) == (5, 3)
     first.leave_out([])
     assert {*left} < {*first.query(500).ids}
+
+
+def test_with_several_labels_thresholds_follow_their_classes() -> None:
+    task = multi_label_task()
+    assert task.label_sets is not None
+    sets, numbers = task.label_sets.renumbered([1, 0])
+    train, validation, test = (replace(split, labels=numbers[split.labels]) for _, split in task.splits())
+    two = Task("two", ("food", "sport"), train, validation, test, label_sets=sets)
+    first, second = (ActiveLearner(one, backbone="tiny", protocol="best", device="cpu") for one in (two, task))
+    first.teach(two.answers(two.train.ids[:40]))
+    transfer_learner(first, second, {"food": "food", "sport": "sport"})
+    at = first.history[-1].thresholds
+    texts = task.test.texts
+    assert second.model.thresholds == (at[1], at[0], 1.0)  # sport, food, and space, which is not learnt yet
+    assert second.predict(texts).tolist() == first.predict(texts).tolist()
+    assert all("space" not in (query.labels or ()) for query in second.query(5))

@@ -234,7 +234,9 @@ class ActiveLearner(Learner):
         """Wrap a classifier with the weights of the last update."""
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
-        task, settings, fact, encoder = self.experiment.task, self.settings, self.history[-1], self.transformer.encoder
+        task, settings, encoder = self.experiment.task, self.settings, self.transformer.encoder
+        # Those of the round, unless classes were added since.
+        fact = replace(self.history[-1], thresholds=self._state.thresholds)
         labels = tuple(task.class_labels)
 
         def write(target: Path) -> None:

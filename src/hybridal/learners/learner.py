@@ -148,7 +148,7 @@ class Learner:
         """Return the probabilities by class, and with several labels per text the classes above their thresholds."""
         if row is None:
             return None, None
-        names, thresholds = self.experiment.task.class_labels, self.history[-1].thresholds
+        names, thresholds = self.experiment.task.class_labels, self._state.thresholds
         given = [name for name, p, at in zip(names, row, thresholds, strict=False) if p >= at]
         return dict(zip(names, row, strict=True)), frozenset(given) if thresholds else None
 

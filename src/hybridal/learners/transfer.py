@@ -45,7 +45,7 @@ def transfer_learner(before: ActiveLearner, learner: ActiveLearner, classes: Map
     pool = replace(pool, withdrawn=len(learnt) - len(known))
     weights = _with_head_rows(learner, old.weights, {now: was for was, now in new_classes.items()})
     state = State(old.round, old.update_sequence, pool, weights, temperature=old.temperature, trained=old.trained)
-    learner.continue_from(state, before.history)
+    learner.continue_from(replace(state, thresholds=_new_thresholds(old, new_task, new_classes)), before.history)
 
 
 def _new_labels(old: Task, new: Task, classes: Mapping[int, int]) -> Mapping[int, int]:
@@ -58,6 +58,12 @@ def _new_labels(old: Task, new: Task, classes: Mapping[int, int]) -> Mapping[int
         for number, (present, absent) in enumerate(old.label_sets.sets)
         if absent is None
     }
+
+
+def _new_thresholds(old: State, new: Task, classes: Mapping[int, int]) -> tuple[float, ...]:
+    """Return the thresholds of the new classes; until a class is learnt, it is given to no text."""
+    known = {now: old.thresholds[was] for was, now in classes.items()} if old.thresholds else {}
+    return tuple(known.get(number, 1.0) for number in range(len(new.classes))) if known else ()
 
 
 def _with_head_rows(learner: ActiveLearner, weights: Weights, old_rows: Mapping[int, int]) -> Weights:
