@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.cli.compare_command import SHOWN, summary
+from hybridal.cli.compare_command import SHOWN, result_table, summary
 from hybridal.core.rounds import Round
 from hybridal.lab.study.comparison import Comparison
 from hybridal.reports.history_summary import plain_sequence
 
 from .conftest import BEST, SMALL, copied, hybridal
-from .made_up import history_of
+from .made_up import history_of, with_several_labels
 
 
 def test_the_end_of_a_schedule_and_its_cost() -> None:
@@ -40,6 +40,17 @@ def test_the_end_of_a_schedule_and_its_cost() -> None:
 def test_without_test_texts_validation_counts() -> None:
     row = summary("retrain", history_of("RR", [None, 0.0]))
     assert (row["accuracy"], row["first_finetune"]) == (0.6, None)
+
+
+def test_with_several_labels_the_table_has_their_measures() -> None:
+    measured, bare = with_several_labels(history_of("RR", [None, 0.0])), history_of("RF", [None, 0.0])
+    bare = [replace(fact, validation=None) for fact in bare]
+    histories = {"retrain": measured, "fixed:1": bare}
+    table = result_table([summary(spec, history) for spec, history in histories.items()], histories)
+    cells = {str(column.header): list(column.cells) for column in table.columns}
+    assert (cells["macro_f1"], cells["95%"]) == (["0.600", "–"], ["0.47–0.71", "–"])
+    assert (cells["micro_f1"], cells["exact_match"], cells["lrap"]) == (["0.700", "–"], ["0.350", "–"], ["0.800", "–"])
+    assert not {"accuracy", "f1"} & {*cells}
 
 
 def test_table_for_people(compared: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hybridal.cli.result import decision, print_result, result, with_shown_figures
+from hybridal.cli.result import tested as words_of_test
 from hybridal.core.rounds import Metrics, Round
 from hybridal.measures.advice import advise, texts_left
 from hybridal.runs.record import RunFolder
@@ -14,7 +15,18 @@ from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 from hybridal.testing.small import toy_task
 
-from .made_up import EnoughLabels, ReplaysOnceSettled, history_of
+from .made_up import EnoughLabels, ReplaysOnceSettled, history_of, with_several_labels
+
+
+def test_with_several_labels_each_figure_has_its_own_name() -> None:
+    (fact,) = with_several_labels(history_of("R", [None]))
+    assert fact.test is not None
+    assert words_of_test(fact.test) == (
+        "Test: macro-F1 0.600 (0.474 to 0.714), micro-F1 0.700 (0.575 to 0.801), LRAP 0.800, exact match 0.350 "
+        "(0.242 to 0.476), Hamming loss 0.120, NLL 0.400 (scaled 0.350) on 60 texts."
+    )
+    shown = with_shown_figures(fact)["test"]
+    assert (shown["macro_f1"], shown["exact_match"], "accuracy" in shown) == (0.6, 0.35, False)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hybridal.core.rounds import Metrics
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 
-from .made_up import EnoughLabels, ReplaysOnceSettled, history_of
+from .made_up import EnoughLabels, ReplaysOnceSettled, history_of, with_several_labels
 
 HYBRID = make_schedule("hybrid:accuracy:0.05:2")
 SETTLED = history_of("RRRF", [None, 0.01, 0.02, 0.5])
@@ -31,6 +31,16 @@ class TestRow:
         expected = ["1", "retrain", "12", "2", "0.550", "0.34–0.74", "0.250", "0.500", "–", "0/2", "1.2"]
         assert table_row(SETTLED[:1], HYBRID) == expected
         assert len(expected) == len(COLUMNS)
+
+    def test_with_several_labels_exact_matches_are_called_so(self) -> None:
+        history = with_several_labels(SETTLED[:1])
+        assert table_row(history, HYBRID)[4:8] == ["0.350", "0.24–0.48", "0.600", "0.400"]
+        file, shown = file_and_screen(terminal=False)
+        shown.round_done(history)
+        heads, row = file.getvalue().splitlines()
+        assert heads.split()[4:8] == ["exact", "95%", "F1", "NLL"]
+        assert row.split()[4] == "0.350"
+        assert [column.header for column in shown.table.columns][4] == "exact"
 
     def test_a_streak_grows_and_breaks(self) -> None:
         history = history_of("RRRR", [None, 0.01, 0.05, 0.0])

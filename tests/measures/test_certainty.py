@@ -135,6 +135,13 @@ def test_with_several_labels_a_macro_f1_needs_texts_that_have_the_classes(
     assert (known_f1(several(n, support)) is not None) is is_known
 
 
+def test_classes_that_always_occur_together_tell_no_more_than_one() -> None:
+    one, both = known_f1(several(60, (60,))), known_f1(several(60, (60, 60)))
+    assert one is not None
+    assert both is not None
+    assert both.high - both.low == pytest.approx(one.high - one.low, rel=0.03)
+
+
 def test_with_several_labels_each_figure_has_its_own_name() -> None:
     words = figures_in_words(several(40, (30, 25, 20)))
     assert [word.split(" 0.")[0] for word in words] == ["macro-F1", "micro-F1", "LRAP", "exact match", "Hamming loss"]

@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 from hybridal import __version__
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
-from hybridal.core.rounds import Cost, Metrics, Round
+from hybridal.core.rounds import Cost, Metrics, MultiLabelMetrics, Round
 from hybridal.errors import UserError
+from hybridal.runs.cards import label_card, model_card
 from hybridal.runs.export import export_model, finished_model, labelled, labels_csv
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
@@ -105,6 +107,44 @@ def test_the_card_says_how_the_model_came_about(export: Export) -> None:
     assert "| validation | 40 | 0.900 (0.769 to 0.960) | 0.850 (0.707 to 0.930) | 0.400 | 0.350 | – | – |\n" in card
     assert "| test | 30 | 0.800 (0.627 to 0.905) | 0.750 (0.570 to 0.872) | 0.500 | 0.450 | – | – |\n" in card
     assert card.startswith("---\nlibrary_name: transformers\n")
+
+
+TOPICS = replace(TASK, classes=("a | b", "food"), label_sets=LabelSets(2))
+SEVERAL = MultiLabelMetrics(
+    60, 21, 0.35, 0.6, 0.4, 0.1, 0.2, 0.35, 0.05, support=(40, 30), micro_f1=0.7, lrap=0.8, hamming=0.12
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "aim"),
+    [
+        ("macro_f1", "chosen for the best expected macro-F1"),
+        ("micro_f1", "chosen for the best expected micro-F1"),
+        ("cost:4", "chosen for a missed class to cost 4 times as much as a wrong one"),
+        ("half", "0.5 by choice"),
+    ],
+)
+def test_the_card_with_several_labels_has_each_figure_and_threshold(spec: str, aim: str) -> None:
+    settings = replace(SETTINGS, overrides={"thresholds": spec})
+    fact = fact_of(test=SEVERAL, validation=replace(SEVERAL, n=10, right=4), thresholds=(0.25, 0.5))
+    card = model_card(TOPICS, settings, fact, plain=True)
+    assert "| split | texts | macro-F1 | micro-F1 | LRAP | exact match | Hamming loss | NLL |" in card
+    few = "too few labels to tell"
+    assert f"| validation | 10 | {few} | {few} | 0.800 | 0.350 (0.168 to 0.687) | 0.120 | 0.400 |" in card
+    assert "| test | 60 | 0.600 (0.474 to 0.714) | 0.700 (0.575 to 0.801) | 0.800 | 0.350 (0.242 to 0.476) |" in card
+    assert "| a \\| b | 0.2500 |\n| food | 0.5000 |\n" in card
+    assert aim in " ".join(card.split())
+    assert "name: micro-F1" in card
+    assert "type: micro" not in card
+    assert "name: exact match" in card
+
+
+def test_the_card_of_labels_counts_the_texts_of_each_class() -> None:
+    sets = TOPICS.label_sets
+    assert sets is not None
+    labels = np.array([sets.number([0, 1]), sets.number([]), 0, 1, 1])
+    split = Split([*"abcde"], ["text"] * 5, labels)
+    assert "| food | 3 |" in label_card(TOPICS, SETTINGS, {"train": split}, None)
 
 
 def test_card_leaves_unmeasured_figures_out(export: Export) -> None:

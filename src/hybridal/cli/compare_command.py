@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,8 @@ from hybridal.cli.wording import resume_hint
 from hybridal.errors import UserError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from hybridal.core.rounds import Round
     from hybridal.lab.study.comparison import Comparison
 
@@ -95,10 +97,7 @@ def go_on(folder: Path, device: str | None, json: bool, quiet: bool) -> None:
 
 def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
     """Write the report and print a table with one row per schedule."""
-    from rich.table import Table
-
     from hybridal.cli.screen import wide_console
-    from hybridal.reports.history_summary import plain_sequence
     from hybridal.reports.number_formats import counted
     from hybridal.reports.run_report import write_comparison
     from hybridal.reports.story import guessing
@@ -112,18 +111,8 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
         return
     if quiet:
         return
-    several = any("macro_f1" in row for row in rows)
-    columns, score = (SHOWN_SEVERAL, "macro_f1") if several else (SHOWN, "accuracy")
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    table.columns[0].overflow = "fold"
-    for row, history in zip(rows, found.values(), strict=True):
-        words = {
-            "95%": _interval(row.get(f"{score}_low"), row.get(f"{score}_high")),
-            "update_sequence": plain_sequence(history),
-        }
-        table.add_row(*(_shown((row | words).get(name)) for name in columns))
     console = wide_console()
-    console.print(table)
+    console.print(result_table(rows, found))
     alone = sum(len(history) for history in found.values())
     distinct = len(compared.rounds_by_sequence())
     shared = f"{counted(alone, 'round')}, {distinct} computed"
@@ -133,6 +122,25 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
         if guess := guessing(history):
             console.print(f"{spec}: {guess}", highlight=False, markup=False, soft_wrap=True)
     console.print(f"Report: {report}", highlight=False, markup=False, soft_wrap=True)
+
+
+def result_table(rows: Sequence[Mapping[str, Any]], histories: Mapping[str, Sequence[Round]]) -> Table:
+    """Return a table of the summaries of these histories, with the measures of one label per text or of several."""
+    from rich import table
+
+    from hybridal.reports.history_summary import plain_sequence
+
+    several = any("macro_f1" in row for row in rows)
+    columns, score = (SHOWN_SEVERAL, "macro_f1") if several else (SHOWN, "accuracy")
+    found = table.Table(*columns, box=None, pad_edge=False, header_style="bold")
+    found.columns[0].overflow = "fold"
+    for row, history in zip(rows, histories.values(), strict=True):
+        words = {
+            "95%": _interval(row.get(f"{score}_low"), row.get(f"{score}_high")),
+            "update_sequence": plain_sequence(history),
+        }
+        found.add_row(*(_shown({**row, **words}.get(name)) for name in columns))
+    return found
 
 
 def summary(spec: str, history: Sequence[Round]) -> dict[str, Any]:

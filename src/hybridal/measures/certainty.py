@@ -57,7 +57,7 @@ def known_f1(metrics: Metrics) -> MacroF1 | None:
     It needs 20 texts, two texts per class of the task on average, and texts of more than half of the classes. A text
     with several classes counts for each of them, and one without any for none. The interval is Wilson's for the
     effective number of texts: in a mean over classes, the classes with the fewest texts contribute most of the
-    uncertainty.
+    uncertainty. It is at most the number of texts, since several classes of one text are not independent.
 
     Args:
         metrics: The metrics of a model on one split.
@@ -78,7 +78,7 @@ def known_f1(metrics: Metrics) -> MacroF1 | None:
     if few or 2 * len(present) <= classes:
         return None
     # Half a text less, because a class with a single text is less than half as certain as one with two.
-    texts = len(present) ** 2 / sum(1 / (texts - 0.5) for texts in present)
+    texts = min(metrics.n, len(present) ** 2 / sum(1 / (texts - 0.5) for texts in present))
     low, high = wilson(metrics.f1 * texts, texts)
     return MacroF1(metrics.f1, min(low, metrics.f1), max(high, metrics.f1), len(present), classes)
 

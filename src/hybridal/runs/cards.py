@@ -131,7 +131,7 @@ A text has every class whose probability is at least the threshold, so it may ha
 
 def _escaped(name: str) -> str:
     """Escape a class name for a cell of a table."""
-    return name.replace("|", "\\|")
+    return " ".join(name.split()).replace("|", "\\|")
 
 
 def _measured(fact: Round) -> str:
