@@ -95,8 +95,8 @@ def test_plain_transformers_gives_the_same_probabilities(
     from transformers import pipeline
 
     classify = pipeline("text-classification", model=str(folder), device="cpu", top_k=None)
-    said = [{one["label"]: one["score"] for one in each} for each in classify(TEXTS, truncation=True, batch_size=4)]
-    theirs = [[each[name] for name in TASK.classes] for each in said]
+    answers = [{one["label"]: one["score"] for one in each} for each in classify(TEXTS, truncation=True, batch_size=4)]
+    theirs = [[each[name] for name in TASK.classes] for each in answers]
     np.testing.assert_allclose(theirs, learner.predict_proba(TEXTS), atol=1e-4)
     assert classify.model.config.problem_type == "multi_label_classification"
     assert classify.model.config.thresholds == [*thresholds]

@@ -207,9 +207,9 @@ def test_every_architecture_is_exported_for_pipelines_with_several_labels(
 
     register_pooled()
     classify = pipeline("text-classification", model=str(tmp_path / "model"), top_k=None, device="cpu")
-    said = [{one["label"]: one["score"] for one in row} for row in classify([*task.train.texts], truncation=True)]
+    answers = [{one["label"]: one["score"] for one in row} for row in classify([*task.train.texts], truncation=True)]
     ours = sigmoid(predict(classifier, examples.source, examples.rows).logits, 1.7)
-    np.testing.assert_allclose([[row[name] for name in task.classes] for row in said], ours, atol=1e-4)
+    np.testing.assert_allclose([[row[name] for name in task.classes] for row in answers], ours, atol=1e-4)
     assert np.ptp(ours, axis=0).min() > 1e-3
     assert classify.model.config.thresholds == [0.2, 0.4, 0.6]
     texts = classify.tokenizer(["a text"], return_tensors="pt")
