@@ -29,6 +29,9 @@ PRIOR = 0.1
 # With more classes, all priors are one row of the fit instead of one row each: the same up to rounding, and 10,000
 # classes would otherwise need 800 MB in every step.
 MAX_PRIOR_ROWS = 1000
+# How flat the loss of a decision is, for the scale of the solver: most decisions are certain. With 200 it takes 30 to 50
+# iterations on reuters90, goemotions and hallmarks, with 4 (that of an even chance) 60 to 170.
+MULTI_LABEL_FLATNESS = 200
 # L-BFGS stops when a step gains less than this factor times the machine precision, earlier when penalties are compared.
 FACTR, ROUGH_FACTR, MAX_ITERATIONS = 1e9, 1e11, 500
 
@@ -177,12 +180,12 @@ class _Fit:
         else:  # the weight of each text
             self.loss, self.weights = _multinomial_loss, self.targets.sum(axis=1, keepdims=True)
         self.weight, self.bias = np.zeros((self.classes, len(self.sizes))), np.zeros(self.classes)
-        self.curvature = 4 if objective.multi_label else self.classes
+        self.flatness = MULTI_LABEL_FLATNESS if objective.multi_label else self.classes
 
     def probe(self, penalty: float, factr: float = FACTR) -> Probe:
         from scipy.optimize import fmin_l_bfgs_b
 
-        scale = 1.0 / np.sqrt(self.sizes**2 / self.curvature + penalty)
+        scale = 1.0 / np.sqrt(self.sizes**2 / self.flatness + penalty)
         points, classes = self.points * scale, self.classes
 
         def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
