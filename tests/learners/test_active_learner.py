@@ -721,6 +721,16 @@ def test_wrong_type_of_task_is_named(given: Any) -> None:
         ActiveLearner(given, backbone="tiny", device="cpu")
 
 
+def test_an_observer_without_its_methods_is_refused() -> None:
+    with pytest.raises(UserError, match=r"^`observer` is <built-in function print>; give .* `hybridal.Observer`"):
+        ActiveLearner(TASK, backbone="tiny", observer=print)  # type: ignore[arg-type]
+
+
+def test_a_backbone_may_be_a_path(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no-model"):
+        ActiveLearner(TASK, backbone=tmp_path / "no-model")
+
+
 def test_single_signal_as_a_string_is_refused() -> None:
     with pytest.raises(UserError, match=r"`signals` is the text 'loss'; give a list, such as \['loss'\]"):
         learner_of(signals="loss")

@@ -69,7 +69,7 @@ class ActiveLearner(Learner):
     def __init__(
         self,
         task: Task | str | Path,
-        backbone: str = "minilm",
+        backbone: str | Path = "minilm",
         schedule: Schedule | str = "auto",
         protocol: str = "best",
         acquisition: Acquisition | str | None = None,
@@ -85,6 +85,8 @@ class ActiveLearner(Learner):
         task = _task(task)
         if isinstance(signals, str):
             raise UserError(f"`signals` is the text '{signals:.40}'; give a list, such as ['{signals:.40}'].")
+        if observer is not None and not hasattr(observer, "round_started"):
+            raise UserError(f"`observer` is {observer!r:.60}; give an object of a subclass of `hybridal.Observer`.")
         if (task.validation.labels != UNKNOWN).any():
             overrides = {**USE_ALL_VALIDATION, **overrides}
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
@@ -95,7 +97,7 @@ class ActiveLearner(Learner):
         asked = [SIGNALS.make(signal) if isinstance(signal, str) else signal for signal in signals]
         self.settings = Settings(
             task=task.name,
-            backbone=backbone,
+            backbone=str(backbone),
             schedule=spec_of(schedule),
             protocol=protocol,
             acquisition=acquisition if isinstance(acquisition, str) else ACQUISITIONS.spec_of(acquisition),
