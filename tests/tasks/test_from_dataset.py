@@ -11,6 +11,7 @@ from hybridal.tasks.from_dataset import from_dataset
 from hybridal.tasks.task import Task
 
 NAMED = Features({"text": Value("string"), "label": ClassLabel(names=["pos", "neg"])})
+SEVERAL = Features({"text": Value("string"), "label": List(ClassLabel(names=["pos", "neg"]))})
 
 
 def rows(labels: list[Any], features: Features | None = None, **columns: list[Any]) -> Dataset:
@@ -85,9 +86,14 @@ PLAIN = rows(["x", "y"] * 30)
         (PLAIN, {"id": "key"}, "no column 'key'; .* name one with `id`"),
         (rows([1, 2] * 9), {"text": "label"}, r"the column 'label' holds Value\('int64'\), not texts"),
         (
-            rows([[0], [0, 1]] * 9, Features({"text": Value("string"), "label": List(ClassLabel(names=["a", "b"]))})),
+            rows([[0], [0, 1]] * 9, SEVERAL),
+            {"multi_label": False},
+            r"labels: number 0 is \['pos'\]; each text has exactly one label here",
+        ),
+        (
+            rows([{"a": 1}] * 9),
             {},
-            r"the column 'label' holds List\(ClassLabel.*\); several labels per text come in a later version",
+            r"the column 'label' holds .*; name one of labels, or of lists of them, with `label`",
         ),
         (
             {"train": PLAIN, "test": rows(["x", "z"])},
@@ -136,3 +142,29 @@ def test_texts_that_two_splits_have_are_noted(caplog: pytest.LogCaptureFixture) 
     from_dataset(DatasetDict(train=data, test=data.select([3, 4])), validation_size=0)
     (message,) = caplog.messages
     assert message.startswith("split 'test': 2 of its 2 texts are also in split 'train', such as 'text 3' (row 0); ")
+
+
+@pytest.mark.parametrize(
+    ("features", "labels"), [(SEVERAL, [[1], [0, 1], [], None]), (None, [["neg"], ["pos", "neg"], [], None])]
+)
+def test_lists_of_labels_keep_sets_and_splits(features: Features | None, labels: list[Any]) -> None:
+    parts = {"train": rows(labels * 30, features), "test": rows(labels[::-1], features)}
+    task = from_dataset(parts, validation_size=0)
+    assert task.multi_label
+    assert set(task.classes) == {"pos", "neg"}
+    answers = task.answers([f"test-{row}" for row in range(4)])
+    assert answers == {"test-1": frozenset(), "test-2": frozenset(["pos", "neg"]), "test-3": frozenset(["neg"])}
+    assert task.answer(task.train.labels[1]) == frozenset(["pos", "neg"])
+
+
+def test_indicator_columns_of_a_dataset() -> None:
+    table = rows([None] * 40, sport=[1, 0] * 20, food=[1, 0] * 20)
+    task = from_dataset(table, labels=["sport", "food"], validation_size=0, test_size=0)
+    assert task.answers(task.train.ids[:2]) == {"0": frozenset(["sport", "food"]), "1": frozenset()}
+    with pytest.raises(UserError, match="`label` is one column of labels, `labels` is a column per class"):
+        from_dataset(table, label="kind", labels=["sport", "food"])
+
+
+def test_lists_of_a_label_that_train_lacks() -> None:
+    with pytest.raises(UserError, match="split 'test', column 'label', row 1: the label 'z' does not occur in train"):
+        from_dataset({"train": rows([["x"], ["y"]] * 20), "test": rows([["x"], ["y", "z"]])}, validation_size=0)

@@ -178,3 +178,57 @@ def test_labels_that_differ_only_in_capitals_are_mentioned(write: Write, caplog:
     assert caplog.messages == []
     load_files(path, label="label")
     assert caplog.messages == messages
+
+
+def test_several_labels_need_no_option_but_can_be_refused_or_asked_for(write: Write) -> None:
+    told: list[str] = []
+    path = write(
+        "mail.jsonl",
+        "".join(f'{{"text": "t{i}", "label": ["a", "b"]}}\n{{"text": "u{i}", "label": []}}\n' for i in range(9)),
+    )
+    task = load_files(path, label="label", notify=told.append, test_size=0)
+    assert task.multi_label
+    assert told == [f"{path}: labels are lists, so a text may have several classes or none."]
+    with pytest.raises(UserError, match=r"line 1, column 'label': \['a', 'b'\]; each text has exactly one label here"):
+        load_files(path, label="label", multi_label=False)
+
+    one = write("one.csv", "text,label\nx,a\ny,b\n")
+    assert not load_files(one, label="label", test_size=0, validation_size=0).multi_label
+    asked = load_files(one, label="label", multi_label=True, test_size=0, validation_size=0)
+    assert asked.answers(["1", "2"]) == {"1": frozenset("a"), "2": frozenset("b")}
+    assert load_files(one, classes=["a", "b"], multi_label=True).multi_label
+    cells = write("cells.csv", 'text,label\nx,"[""a""]"\ny,"[""b""]"\n')
+    assert load_files(cells, label="label", multi_label=False).classes == ('["a"]', '["b"]')
+
+
+def test_classes_keep_texts_that_have_others(write: Write) -> None:
+    path = write("mail.csv", "text,label\n" + "x,a;b\ny,b\nz,c\n" * 9)
+    task = load_files(path, label="label", label_separator=";", classes=["b", "a"], validation_size=0, test_size=0)
+    assert task.classes == ("b", "a")
+    assert task.answers(["1", "2", "3"]) == {"1": frozenset("ab"), "2": frozenset("b"), "3": frozenset()}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"label": "a", "labels": ["a", "b"]}, "`label` is one column of labels, `labels` is a column per class"),
+        ({"labels": ["a"]}, "`labels` names 1 columns; give one per class"),
+        ({"labels": "ab"}, "`labels` is 'ab'; give a list of columns"),
+        ({"labels": ["a", "c"]}, "there is no column 'c'"),
+        ({"labels": ["a", "text"]}, "`label` names the column 'text', which holds the texts"),
+        ({"labels": ["a", "b"], "multi_label": False}, "`multi_label` is false, and a column per class means several"),
+        ({"labels": ["a", "b"], "label_separator": ";"}, "`label_separator` is for one column of labels"),
+        ({"labels": ["a", "b"]}, r"mail\.csv, line 4, column 'b': '2' is neither 0 nor 1"),
+        ({"label": "kind", "label_separator": ";"}, r"mail\.csv, line 3, column 'kind': ';' names no class"),
+    ],
+)
+def test_what_is_wrong_with_several_labels(write: Write, options: dict[str, Any], told: str) -> None:
+    path = write("mail.csv", "text,kind,a,b\nx,u;v,0,1\ny,;,1,0\nz,u,1,2\n")
+    with pytest.raises(UserError, match=told):
+        load_files(path, **options)
+
+
+def test_a_repeated_text_takes_the_first_label_even_if_it_is_none_of_the_classes(write: Write) -> None:
+    path = write("mail.csv", 'text,label\nx,\nx,[]\nx,"[""a"", ""b""]"\ny,"[""a"", ""b""]"\n')
+    task = load_files(path, label="label", drop_duplicates=True, validation_size=0, test_size=0)
+    assert task.answers(["1", "4"]) == {"1": frozenset(), "4": frozenset("ab")}

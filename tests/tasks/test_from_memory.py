@@ -140,7 +140,22 @@ def test_the_classes_of_a_set_have_one_order() -> None:
             {"texts": ["a", "b"], "labels": ["x", "y"], "ids": [1, None]},
             "the id of text 1 is None; give every text one",
         ),
-        ({"texts": ["a", "b"], "labels": [["x"], ["y"]]}, r"labels: number 0 is \['x'\]; several labels per"),
+        (
+            {"texts": ["a", "b"], "labels": [["x"], ["y"]], "multi_label": False},
+            r"labels: number 0 is \['x'\]; each text has exactly one label here",
+        ),
+        ({"texts": ["a", "b"], "labels": [{"x": 1}, "y"]}, "labels: number 0 is {'x': 1}; give a class, or a list"),
+        ({"texts": ["a", "b"], "labels": [["x", None], ["y"]]}, "labels: number 0 is .*, in which None is not a class"),
+        ({"texts": ["a", "b"], "labels": [["x", ["z"]], ["y"]]}, r"in which \['z'\] is not a class; give a list"),
+        ({"texts": ["a", "b"], "labels": np.eye(2)}, "labels have 2 columns; name the class of each, .* `classes`"),
+        ({"texts": ["a"], "labels": np.eye(1), "classes": ["x", "y"]}, "have 1 columns, and `classes` names 2"),
+        ({"texts": ["a", "b"], "labels": np.eye(2) / 2, "classes": ["x", "y"]}, "row 0, column 'x': 0.5 is neither 0"),
+        ({"texts": ["a", "b"], "labels": ["x;y", " ; "], "label_separator": ";"}, "';' names no class; write \\[\\]"),
+        ({"texts": ["a", "b"], "labels": ["x", "y"], "label_separator": ""}, "`label_separator` is empty; name what"),
+        (
+            {"texts": ["a", "b"], "labels": ["x", "y"], "label_separator": ";", "multi_label": False},
+            "`multi_label` is false, and `label_separator` means several labels per text; leave out one",
+        ),
         ({"texts": "a text", "classes": ["x", "y"]}, "texts must be a list, a column or .*, not 'a text'"),
         ({"texts": {1: "a"}, "classes": ["x", "y"]}, "texts must be a list"),
         ({"texts": ["a", "b"], "classes": "xy"}, "`classes` must be a list"),
@@ -202,12 +217,9 @@ def test_a_lazy_frame_is_to_be_collected() -> None:
     [
         ({"texts": [("a", "b"), ("c", "d")]}, r"^texts: number 0 is \('a', 'b'\); pairs of texts are not supported"),
         ({"texts": np.array([["a", "b"]])}, r"texts: number 0 is \['a', 'b'\]; pairs of texts are not supported"),
-        ({"texts": ["a", "b"], "labels": [("x", "y"), "x"]}, r"labels: number 0 is .*; several labels per text come"),
-        ({"texts": ["a", "b"], "labels": np.eye(2)}, r"labels: number 0 is \[1.0, 0.0\]; several labels per text come"),
-        ({"texts": ["a", "b"], "labels": [{"x"}, {"y"}]}, r"labels: number 0 is {'x'}; several labels per text come"),
     ],
 )
-def test_pairs_of_texts_and_sets_of_labels_are_refused_by_name(given: dict[str, Any], told: str) -> None:
+def test_pairs_of_texts_are_refused_by_name(given: dict[str, Any], told: str) -> None:
     with pytest.raises(UserError, match=told):
         from_texts(**given)
 
@@ -218,7 +230,10 @@ def test_pairs_of_texts_and_sets_of_labels_are_refused_by_name(given: dict[str, 
         ({"text": ["a", "b"]}, "`text` names 2 columns; pairs of texts are not supported"),
         ({"text": "body", "label": "body"}, "`label` names the column 'body', which holds the texts; name another"),
         ({"text": "body", "label": "kind", "id": "kind"}, "`label` names the column 'kind', which holds the ids"),
-        ({"text": "body", "label": ["x", "y"]}, "`label` names 2 columns; several labels per text come"),
+        (
+            {"text": "body", "label": ["x", "y"]},
+            "`label` names 2 columns; name one, or indicator columns, one per class, with `labels`",
+        ),
     ],
 )
 def test_several_columns_for_one_thing(asked: dict[str, Any], told: str) -> None:

@@ -75,12 +75,51 @@ def columns(folder: Path) -> list[str]:
     return list(pyarrow.parquet.read_schema(folder / "train.parquet").names)
 
 
-def test_a_task_with_several_labels_per_text_is_refused_by_name(mirror: Path) -> None:
+def several_labels(folder: Path, labels: list[list[str] | None]) -> None:
     for part in ("train", "validation", "test"):
-        table = pyarrow.table({"text": ["a"], "labels": [["ham"]]})
-        pyarrow.parquet.write_table(table, mirror / "my-mail" / f"{part}.parquet")
-    with pytest.raises(UserError, match=r"my-mail: .*several labels per text \(column 'labels'\)"):
+        table = pyarrow.table({"text": ["a"] * len(labels), "labels": labels})
+        pyarrow.parquet.write_table(table, folder / f"{part}.parquet")
+
+
+def test_a_task_with_several_labels_per_text(mirror: Path) -> None:
+    several_labels(mirror / "my-mail", [["spam", "ham"], [], None, ["maybe"]])
+    task = load_folder(mirror / "my-mail")
+    assert (task.classes, task.multi_label) == (("ham", "spam", "maybe"), True)
+    for part, split in task.splits():
+        assert task.answers(split.ids) == {
+            f"{part}-1": frozenset(["ham", "spam"]),
+            f"{part}-2": frozenset(),
+            f"{part}-4": frozenset(["maybe"]),
+        }
+
+
+def test_a_class_that_the_label_names_lack(mirror: Path) -> None:
+    several_labels(mirror / "my-mail", [["ham"], ["spam", "scam"]])
+    with pytest.raises(
+        UserError, match=r"train\.parquet, row 2, column 'labels': 'scam' is not one of the label names"
+    ):
         load_folder(mirror / "my-mail")
+
+
+def test_real_tasks_with_several_labels_agree_with_their_own_counts(real_mirror: Path) -> None:
+    several = [folder for folder in mirrored().values() if "label" not in columns(folder)]
+    if not several:
+        pytest.skip("no task with several labels per text on this machine")
+    for folder in several:
+        task = load_folder(folder)
+        described = json.loads((folder / "labels.json").read_text())
+        assert task.classes == tuple(described["label_names"])
+        for part, split in task.splits():
+            told = described["splits"][part]
+            lists = pyarrow.parquet.read_table(folder / f"{part}.parquet")["labels"].to_pylist()
+            assert [task.answer(label) for label in split.labels] == [*map(frozenset, lists)]
+            sizes = [*map(len, lists)]  # a few lists of reuters90 repeat a name
+            assert (len(split), sizes.count(0), sum(size > 1 for size in sizes)) == (
+                told["rows"],
+                told["none"],
+                told["several"],
+            )
+            assert sum(sizes) / len(sizes) == pytest.approx(told["cardinality"], abs=0.001)
 
 
 def test_the_real_mirror_agrees_with_its_own_counts(real_mirror: Path) -> None:

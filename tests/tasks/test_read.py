@@ -176,7 +176,11 @@ def test_hostile_texts_survive(write: Write) -> None:
             '{"text": {"0": "a", "1": "b"}, "label": {"0": "x", "1": "y"}, "id": {"0": 1, "1": 2}}',
             "mail.json, line 1, column 'text': {'0': 'a', '1': 'b'} is not a text; write a row for each text",
         ),
-        ("mail.jsonl", lines({"text": "a", "label": ["b"], "id": 1}), "line 1, column 'label': ['b']; several labels"),
+        (
+            "mail.jsonl",
+            lines({"text": "a", "label": ["b"], "id": 1}),
+            "line 1, column 'label': ['b']; each text has exactly one label",
+        ),
         (
             "mail.jsonl",
             '{"text": "a", "label": -Infinity, "id": 1}',

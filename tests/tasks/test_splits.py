@@ -7,9 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
-from hybridal.tasks.splits import divide, draw, shares, validation_size
+from hybridal.tasks.splits import divide, draw, hold_out, shares, validation_size
+from hybridal.tasks.task import Split
 
 LABELS = st.lists(st.integers(UNKNOWN, 4), min_size=1, max_size=60).map(lambda labels: np.array(labels, dtype=np.int64))
 
@@ -162,3 +164,32 @@ def test_every_row_is_in_one_part(known: int, unknown: int, seed: int) -> None:
 def test_invalid_sizes_are_refused(validation: Any, test: float | None, message: str) -> None:
     with pytest.raises(UserError, match=message):
         sizes(rows(100), validation, test)
+
+
+CLASS_SETS = st.lists(st.none() | st.frozensets(st.integers(0, 3)), min_size=4, max_size=60)
+
+
+@given(CLASS_SETS, st.permutations(range(16)), st.integers(0, 5))
+def test_texts_with_several_classes_are_drawn_by_their_rarest(
+    answers: list[frozenset[int] | None], order: list[int], seed: int
+) -> None:
+    sets, renumbered = LabelSets(4), LabelSets(4)
+    for code in order:  # sets that occur earlier get other numbers
+        renumbered.number(number for number in range(4) if code >> number & 1)
+    parts = []
+    for numbers in (sets, renumbered):
+        labels = np.array([UNKNOWN if answer is None else numbers.number(answer) for answer in answers])
+        rows = Split([str(row) for row in range(len(labels))], ["text"] * len(labels), labels)
+        held = {"validation": 1, "test": 0.5 if (labels >= 0).sum() > 3 else 0}
+        parts.append([part.ids for part in hold_out("mail", {"train": rows}, held, seed, label_sets=numbers)])
+    assert parts[0] == parts[1]
+
+    counts = {number: sum(number in answer for answer in answers if answer is not None) for number in range(4)}
+    strata = [
+        None if answer is None else min(answer, key=lambda one: (counts[one], one), default=4) for answer in answers
+    ]
+    known = [stratum for stratum in strata if stratum is not None]
+    drawn = [strata[int(id)] for id in parts[0][2]]
+    for stratum in set(known):
+        if None not in strata:
+            assert abs(drawn.count(stratum) - len(drawn) * known.count(stratum) / len(known)) < 1

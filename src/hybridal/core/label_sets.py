@@ -90,6 +90,27 @@ class LabelSets:
         found: Ints = np.nansum(self.targets(labels), axis=0).astype(np.int64)
         return found
 
+    def rarest_class(self, labels: Ints, counted: Ints | None = None) -> Ints:
+        """Return for each text that one of its classes which the fewest texts have, so that classes can be balanced.
+
+        Args:
+            labels: Label numbers.
+            counted: Label numbers of the texts to count; by default `labels`.
+
+        Returns:
+            A class number each; of equal classes the first, `classes` for the empty set, negative labels unchanged.
+
+        Example:
+            >>> sets = LabelSets(2)
+            >>> sets.rarest_class(np.array([0, 0, 1, 2, sets.number([0, 1]), -1])).tolist()
+            [0, 0, 1, 2, 1, -1]
+        """
+        has_class = self.targets(labels) > 0
+        counts = self.counts(labels if counted is None else counted)
+        rarest = np.where(has_class, counts, np.iinfo(np.int64).max).argmin(axis=1)
+        found: Ints = np.where(has_class.any(axis=1), rarest, self.classes)
+        return np.where(labels < 0, labels, found)
+
     def translated(self, labels: Ints, sets: Sequence[Sequence[Sequence[int] | None]]) -> Ints:
         """Return the numbers here of labels that are numbered by other sets of the same classes.
 

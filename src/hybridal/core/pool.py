@@ -104,9 +104,7 @@ class Pool:
         """For each row its class; of several classes the one with the fewest labels. A text without any has its own."""
         if self.label_sets is None:
             return self.labels
-        targets = self.label_sets.targets(self.labels) > 0
-        counts = np.where(targets, self.label_sets.counts(self.labels[self.order]), len(self.labels) + 1)
-        return np.where(targets.any(axis=1), counts.argmin(axis=1), self.label_sets.classes)
+        return self.label_sets.rarest_class(self.labels, self.labels[self.order])
 
     def _class_counts(self, rows: Ints) -> Ints:
         """How many of these labelled rows have each class."""

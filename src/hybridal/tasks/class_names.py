@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 
 from hybridal.errors import UserError
+from hybridal.tasks.label_cells import names_of
 from hybridal.tasks.read import Rows
 from hybridal.tasks.task import check_classes
 
@@ -43,10 +44,11 @@ def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | N
     >>> choose_classes(rows, [], None), choose_classes(rows, [], ["spam", "ham"])
     (('ham', 'spam'), ('spam', 'ham'))
     """
-    found = sort_names(label for label in train.labels if label is not None)
+    known = names_of(train.labels)
+    found = sort_names(known)
     where = train.table.path
     if asked is None:
-        refuse_measurements(str(where), train.labels)
+        refuse_measurements(str(where), known)
         if not found:
             raise UserError(f"{where}: no row has a label; name the classes with `classes`.", field="classes")
         if len(found) == 1:
@@ -66,13 +68,14 @@ def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | N
                 field="classes",
             )
     for rows in others:
-        for row, label in enumerate(rows.labels):
-            if label is not None and label not in names and label not in found:
-                raise UserError(
-                    f"{rows.table.at(row)}: the label '{label}' does not occur in {where}, which has "
-                    f"{', '.join(found) or 'none'}; correct it, or name all classes with `classes`.",
-                    field="classes",
-                )
+        for row, answer in enumerate(rows.labels):
+            for label in sorted(names_of([answer])):
+                if label not in names and label not in found:
+                    raise UserError(
+                        f"{rows.table.at(row)}: the label '{label}' does not occur in {where}, which has "
+                        f"{', '.join(found) or 'none'}; correct it, or name all classes with `classes`.",
+                        field="classes",
+                    )
     return names
 
 

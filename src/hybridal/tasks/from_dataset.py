@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hybridal.core.task_source import check_labels, indicator_columns
 from hybridal.errors import UserError
 from hybridal.tasks.class_names import note_lookalikes
 from hybridal.tasks.from_memory import split_of
+from hybridal.tasks.label_cells import read_indicators
 from hybridal.tasks.overlaps import note_overlaps
-from hybridal.tasks.single import ONE_LABEL
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task, label_text
 
@@ -20,6 +21,7 @@ def from_dataset(
     label: str | None = "label",
     id: str | None = None,
     *,
+    labels: Sequence[str] | None = None,
     train: str = "train",
     validation: str | None = None,
     test: str | None = None,
@@ -28,6 +30,8 @@ def from_dataset(
     validation_size: int | float | None = None,
     test_size: int | float | None = None,
     split_seed: int = 42,
+    multi_label: bool | None = None,
+    label_separator: str | None = None,
 ) -> Task:
     """Make a task from a `Dataset`, or from a `DatasetDict`, whose splits are kept.
 
@@ -35,6 +39,9 @@ def from_dataset(
     splits are drawn from train, as for files (see `load_files`). Labels of type `ClassLabel` get their names, and -1 is
     unknown. Without an id column, ids are `train-17`, or row numbers if there is only one split. `label=None` ignores
     labels and requires `classes`.
+
+    A text may have several classes if the labels are lists, of `ClassLabel` or of strings, if there is a
+    `label_separator`, or if `labels` names indicator columns; see `Task.from_pandas`.
 
     >>> from datasets import ClassLabel, Dataset
     >>> rows = Dataset.from_dict({"text": ["good", "bad"] * 50, "label": [1, 0] * 50})
@@ -44,27 +51,37 @@ def from_dataset(
     (('neg', 'pos'), [70, 10, 20], 'test-0')
     """
     parts = _splits(dataset, name, {"train": train, "validation": validation, "test": test})
-    names = None if label is None else getattr(_feature(parts["train"], label, name, "label"), "names", None)
+    columns = () if labels is None else indicator_columns(labels, None if label == "label" else label)
+    label = None if columns else label
+    check_labels(columns or None, multi_label, label_separator)
+    names = None if label is None else getattr(_label_type(parts["train"], label, name), "names", None)
     if names is not None and classes is None:
         note_lookalikes(name, names, ())  # `ClassLabel` names are often generated from the values of the column
         classes = names
+    classes = columns if columns and classes is None else classes
     found: dict[str, Split] = {}
     types: dict[str, Any] = {}
     for part, rows in parts.items():
         where = f"{name}, split '{part}'"
-        texts, labels = _texts(rows, text, where), None if label is None else _labels(rows, label, where)
+        texts, answers = _texts(rows, text, where), None if label is None else _labels(rows, label, where)
+        if columns:
+            answers = _from_indicators(rows, columns, where)
         ids = None if id is None else _column(rows, id, where, "id")
         if ids is None and len(parts) > 1:
             ids = [f"{part}-{row}" for row in range(len(texts))]
         if part != "train" and classes is None:
-            _check_known(labels or [], types["classes"], f"{where}, column '{label}'")
-        wanted = types.get("classes", classes)
-        found[part], kinds = split_of(texts, labels, ids, wanted, where, may_differ=part != "train")
+            _check_known(answers or [], types["classes"], f"{where}, column '{label}'")
+        wanted, sets = types.get("classes", classes), types.get("label_sets")
+        several = sets is not None if types else True if columns else multi_label
+        found[part], kinds = split_of(
+            texts, answers, ids, wanted, where, part != "train", several, label_separator, sets
+        )
         types = types or kinds
     _check_ids(name, found)
     note_overlaps({f"split '{part}'": split.texts for part, split in found.items()}, lambda _, row: f"row {row}")
     sizes, given = {"validation": validation_size, "test": test_size}, {part: f"the split '{part}'" for part in parts}
-    return Task(name, types.pop("classes"), *hold_out(name, found, sizes, split_seed, given), **types)
+    drawn = hold_out(name, found, sizes, split_seed, given, types["label_sets"])
+    return Task(name, types.pop("classes"), *drawn, **types)
 
 
 def _splits(dataset: Any, name: str, asked: Mapping[str, str | None]) -> dict[str, Any]:
@@ -116,28 +133,49 @@ def _texts(rows: Any, column: str, where: str) -> list[str]:
     return _column(rows, column, where, "text")
 
 
-def _labels(rows: Any, column: str, where: str) -> list[Any]:
-    """Labels by name where their numbers have names; None where they are unknown."""
+def _label_type(rows: Any, column: str, where: str) -> Any:
+    """The type of the labels; of a list, that of its items."""
     kind = _feature(rows, column, where, "label")
+    return kind[0] if isinstance(kind, list) else getattr(kind, "feature", kind)
+
+
+def _labels(rows: Any, column: str, where: str) -> list[Any]:
+    """Labels by name where their numbers have names, and lists of them; None where they are unknown."""
+    kind = _label_type(rows, column, where)
     names, values = getattr(kind, "names", None), _column(rows, column, where, "label")
     if names:
-        return [None if value is None or value < 0 else names[value] for value in values]
+
+        def named(value: Any) -> Any:
+            if isinstance(value, list):
+                return [named(item) for item in value]
+            return None if value is None or value < 0 else names[value]
+
+        return [named(value) for value in values]
     if type(kind).__name__ != "Value":
         raise UserError(
-            f"{where}: the column '{column}' holds {kind}; {ONE_LABEL.rstrip('.')}, or name another with `label`.",
+            f"{where}: the column '{column}' holds {kind}; name one of labels, or of lists of them, with `label`.",
             field="label",
         )
     return values
 
 
+def _from_indicators(rows: Any, columns: Sequence[str], where: str) -> list[frozenset[str] | None]:
+    values = {column: _column(rows, column, where, "labels") for column in columns}
+    return [
+        read_indicators({column: values[column][row] for column in columns}, f"{where}, row {row}")
+        for row in range(len(rows))
+    ]
+
+
 def _check_known(labels: Sequence[Any], classes: Sequence[str], where: str) -> None:
-    for row, label in enumerate(labels):
-        if label is not None and label_text(label) not in classes:
-            raise UserError(
-                f"{where}, row {row}: the label '{label}' does not occur in train, which has {', '.join(classes)}; "
-                "correct it, or name all classes with `classes`.",
-                field="classes",
-            )
+    for row, answer in enumerate(labels):
+        for label in answer if isinstance(answer, list) else [answer]:
+            if label is not None and label_text(label) not in classes:
+                raise UserError(
+                    f"{where}, row {row}: the label '{label}' does not occur in train, which has {', '.join(classes)}; "
+                    "correct it, or name all classes with `classes`.",
+                    field="classes",
+                )
 
 
 def _check_ids(name: str, splits: Mapping[str, Split]) -> None:

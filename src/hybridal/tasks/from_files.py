@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from hybridal.core.outputs import UNKNOWN, Ints
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.task_source import source_of
 from hybridal.errors import UserError
 from hybridal.tasks.class_names import choose_classes, note_lookalikes, note_many_classes
+from hybridal.tasks.label_cells import as_sets, has_several, names_of, numbered
 from hybridal.tasks.overlaps import note_overlaps
-from hybridal.tasks.read import Rows, read_rows
+from hybridal.tasks.read import LabelColumn, Rows, read_rows
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task
 
@@ -29,6 +29,10 @@ def load_files(
       `splits.validation_size`);
     - if none is known, or a few (under 200) among many without, validation is 50 random texts that the annotator
       labels first, at most a quarter, and there is no test.
+
+    A text may have several labels if the cells of `label` are lists (in CSV and XLSX as JSON, `["a", "b"]`), if
+    `label_separator` stands between them, or if `labels` names an indicator column per class. `[]`, or 0 in every
+    column, is none of the classes; an empty cell is unknown.
 
     Args:
         path: The file.
@@ -56,8 +60,12 @@ def load_files(
 
     _check_apart(parts)
 
+    label = None
+    if source.label is not None:
+        label = LabelColumn(source.label, source.multi_label is not False, source.label_separator)
+
     def rows_of(file: str) -> Rows:
-        columns = (source.text or "text", source.label, source.id)
+        columns = (source.text or "text", label, source.id)
         return read_rows(file, *columns, drop_empty=source.drop_empty, drop_duplicates=source.drop_duplicates)
 
     rows = {name: rows_of(file) for name, file in parts.items() if file is not None}
@@ -70,14 +78,22 @@ def load_files(
             f"{path}: no classes are known; name the label column with `label`, or classes with `classes`.",
             field="label",
         )
-    names = choose_classes(rows["train"], [part for name, part in rows.items() if name != "train"], source.classes)
-    note_many_classes(str(path), names, sum(label is not None for label in rows["train"].labels), notify)
-    note_lookalikes(str(path), rows["train"].labels, source.classes or (), notify)
-    splits = {name: _split(part, name if len(rows) > 1 else None, names) for name, part in rows.items()}
+    found = [answer for part in rows.values() for answer in part.labels]
+    several = has_several(found, True if isinstance(source.label, tuple) else source.multi_label, str(path), notify)
+    if several:
+        rows = {name: replace(part, labels=as_sets(part.labels)) for name, part in rows.items()}
+    asked = source.label if source.classes is None and isinstance(source.label, tuple) else source.classes
+    names = choose_classes(rows["train"], [part for name, part in rows.items() if name != "train"], asked)
+    sets = LabelSets(len(names)) if several else None
+    known = names_of(rows["train"].labels)
+    note_many_classes(str(path), names, len(known), notify)
+    note_lookalikes(str(path), known, source.classes or (), notify)
+    splits = {name: _split(part, name if len(rows) > 1 else None, names, sets) for name, part in rows.items()}
     _check_ids(rows, splits)
     sizes = {"validation": source.validation_size, "test": source.test_size}
     given = {name: f"the file {file}" for name, file in parts.items()}
-    task = Task(Path(path).stem, names, *hold_out(str(path), splits, sizes, split_seed, given))
+    parts_drawn = hold_out(str(path), splits, sizes, split_seed, given, sets)
+    task = Task(Path(path).stem, names, *parts_drawn, label_sets=sets)
     return task if source.max_words is None else task.short(source.max_words)
 
 
@@ -110,11 +126,9 @@ def _place_in(parts: Iterable[Rows]) -> Callable[[str, int], str]:
     return lambda path, row: tables[path].at(row)
 
 
-def _split(rows: Rows, prefix: str | None, classes: Sequence[str]) -> Split:
+def _split(rows: Rows, prefix: str | None, classes: Sequence[str], label_sets: LabelSets | None) -> Split:
     """Convert labels to numbers, and drop rows of other classes."""
-    number = {name: i for i, name in enumerate(classes)}
-    keep = [i for i, label in enumerate(rows.labels) if label is None or label in number]
-    labels: Ints = np.array([number.get(rows.labels[i] or "", UNKNOWN) for i in keep], dtype=np.int64)
+    keep, labels = numbered(rows.labels, classes, label_sets)
     mark = f"{prefix}-" if prefix and rows.numbered else ""
     return Split([mark + rows.ids[i] for i in keep], [rows.texts[i] for i in keep], labels)
 

@@ -1,6 +1,7 @@
 """Load tasks from folders: `train.parquet`, `validation.parquet`, `test.parquet` and the names of the labels.
 
-The columns are `text` and `label`, a label being a number from 0 (or null, or -1: unknown). Their names are a JSON list
+The columns are `text` and `label`, a label being a number from 0 (or null, or -1: unknown). If a text may have several
+classes, the column is `labels`, with lists of their names (null: unknown). The names of all classes are a JSON list
 in the metadata `label_names` of `train.parquet`, or under the key `label_names` in `labels.json`.
 """
 
@@ -13,9 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
-from hybridal.tasks.read import read_rows
+from hybridal.tasks.label_cells import as_sets, names_of, numbered
+from hybridal.tasks.read import LabelColumn, read_rows
 from hybridal.tasks.task import Split, Task
 
 VARIABLE = "HYBRIDAL_DATA"
@@ -79,38 +82,45 @@ def load_folder(folder: Path, name: str | None = None) -> Task:
     >>> task.name, task.classes, task.train.ids
     ('mail', ('ham', 'spam'), ['train-1', 'train-2'])
     """
-    _refuse_several_labels(folder)
     classes = _label_names(folder)
+    if "label" not in (columns := _columns(folder)) and "labels" in columns:
+        sets = LabelSets(len(classes))
+        several = [_split_of_sets(folder, part, classes, sets) for part in ("train", "validation", "test")]
+        return Task(name or folder.name, tuple(classes), *several, label_sets=sets)
     splits = [_split(folder, part, classes) for part in ("train", "validation", "test")]
     return Task(name or folder.name, tuple(classes), *splits)
 
 
-def _refuse_several_labels(folder: Path) -> None:
-    import pyarrow
+def _columns(folder: Path) -> list[str]:
     import pyarrow.parquet
 
-    try:
-        columns = pyarrow.parquet.read_schema(folder / "train.parquet").names
-    except (OSError, pyarrow.ArrowException):
-        return  # the file is read below, with its own error
-    if "label" not in columns and "labels" in columns:
-        raise UserError(
-            f"{folder}: the task has several labels per text (column 'labels'), which is not supported; "
-            "give one with one label per text in a column 'label'."
-        )
+    return list(pyarrow.parquet.read_schema(folder / "train.parquet").names)
+
+
+def _split_of_sets(folder: Path, part: str, classes: Sequence[str], sets: LabelSets) -> Split:
+    rows = read_rows(folder / f"{part}.parquet", "text", LabelColumn("labels"))
+    known = set(classes)
+    for row, answer in enumerate(rows.labels):
+        for name in names_of([answer]):
+            if name not in known:
+                raise UserError(
+                    f"{rows.table.at(row)}, column 'labels': '{name}' is not one of the label names; correct either."
+                )
+    _, labels = numbered(as_sets(rows.labels), classes, sets)
+    return Split([f"{part}-{id}" for id in rows.ids], rows.texts, labels)
 
 
 def _split(folder: Path, part: str, classes: Sequence[str]) -> Split:
     rows = read_rows(folder / f"{part}.parquet", "text", "label")
     number: dict[str | None, int] = {None: UNKNOWN, str(UNKNOWN): UNKNOWN}
     number |= {str(i): i for i in range(len(classes))}
-    for row, label in enumerate(rows.labels):
+    for row, label in enumerate(rows.class_names):
         if label not in number:
             raise UserError(
                 f"{rows.table.at(row)}, column 'label': '{label}' is not a number from 0 to {len(classes) - 1}; "
                 "correct it, or the label names."
             )
-    labels = np.array([number[label] for label in rows.labels], dtype=np.int64)
+    labels = np.array([number[label] for label in rows.class_names], dtype=np.int64)
     return Split([f"{part}-{id}" for id in rows.ids], rows.texts, labels)
 
 

@@ -13,10 +13,11 @@ from typing import Any, NoReturn
 from hybridal.errors import UserError
 from hybridal.tasks.columns import check_different
 from hybridal.tasks.file_formats import read_csv, read_json, read_jsonl, read_lines, read_parquet, read_tsv
+from hybridal.tasks.label_cells import read_cell, read_indicators
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT
 from hybridal.tasks.spreadsheet import read_xlsx
 from hybridal.tasks.table import FileTable, joined
-from hybridal.tasks.task import MAX_CLASS_NAME, check_name_lengths
+from hybridal.tasks.task import MAX_CLASS_NAME, Answer, check_name_lengths
 
 READERS: Mapping[str, Callable[[Path, Sequence[str], bool], Iterator[FileTable]]] = {
     ".csv": read_csv,
@@ -30,13 +31,33 @@ READERS: Mapping[str, Callable[[Path, Sequence[str], bool], Iterator[FileTable]]
 
 
 @dataclass(frozen=True)
+class LabelColumn:
+    """Where the labels of a file are, and how they are written.
+
+    Attributes:
+        name: The column of the labels; several are indicator columns, one per class.
+        several: Accept several classes in a cell.
+        separator: What stands between classes in a cell.
+    """
+
+    name: str | tuple[str, ...]
+    several: bool = True
+    separator: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns to read."""
+        return (self.name,) if isinstance(self.name, str) else self.name
+
+
+@dataclass(frozen=True)
 class Rows:
     """The texts of one file.
 
     Attributes:
         ids: Ids of the texts.
         texts: The texts.
-        labels: Labels; None if missing.
+        labels: Labels; None if missing. A cell with several is a set of classes.
         table: The columns, with the position of each row in the file.
         numbered: Whether the ids are row numbers.
         empty: Number of skipped rows without text.
@@ -45,7 +66,7 @@ class Rows:
 
     ids: Sequence[str]
     texts: Sequence[str]
-    labels: Sequence[str | None]
+    labels: Sequence[Answer | None]
     table: FileTable
     numbered: bool
     empty: int = 0
@@ -54,11 +75,16 @@ class Rows:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def class_names(self) -> list[str | None]:
+        """The labels of a file in which each text has one."""
+        return [label if isinstance(label, str) else None for label in self.labels]
+
 
 def read_rows(
     path: str | Path,
     text: str,
-    label: str | None = None,
+    label: str | LabelColumn | None = None,
     id: str | None = None,
     most: int | None = None,
     *,
@@ -71,7 +97,7 @@ def read_rows(
     Args:
         path: The file.
         text: Column with the texts.
-        label: Column with the labels.
+        label: Column with the labels, one class per cell; or a `LabelColumn`, which may have several.
         id: Column with the ids; by default a row's id is its number, from 1.
         most: Refuse files with more rows.
         drop_empty: Skip rows without text, which are refused otherwise.
@@ -110,10 +136,10 @@ def read_rows(
 def _without_duplicates(rows: Rows) -> Rows:
     """Keep the first row of each text, with the first label of any of its rows."""
     first: dict[str, int] = {}
-    labels: dict[str, str | None] = {}
+    labels: dict[str, Answer | None] = {}
     for row, (body, name) in enumerate(zip(rows.texts, rows.labels, strict=True)):
         first.setdefault(body, row)
-        labels[body] = labels.get(body) or name
+        labels[body] = name if labels.get(body) is None else labels[body]
     kept = [*first.values()]
     return replace(
         rows,
@@ -128,7 +154,7 @@ def _without_duplicates(rows: Rows) -> Rows:
 def stream_rows(
     path: str | Path,
     text: str,
-    label: str | None = None,
+    label: str | LabelColumn | None = None,
     id: str | None = None,
     *,
     drop_empty: bool = False,
@@ -142,8 +168,11 @@ def stream_rows(
     >>> [(rows.ids, rows.texts) for rows in stream_rows(path, "text")]
     [(['1', '2'], ['Hello', 'You'])]
     """
-    check_different(text, label, id)
-    wanted = [name for name in (text, label, id) if name is not None]
+    column = LabelColumn(label, several=False) if isinstance(label, str) else label
+    names = () if column is None else column.names
+    for name in names:
+        check_different(text, name, id)
+    wanted = [name for name in (text, *names, id) if name is not None]
     before = 0
     tables = read_tables(path, list(dict.fromkeys(wanted)), others)
     for table in tables:
@@ -152,7 +181,7 @@ def stream_rows(
             _refuse_empty(text, chain([table], tables))
         full = [row for row in range(len(table.places)) if row not in empty]
         numbers = [str(before + row + 1) for row in full]
-        rows = _rows(table.take(full) if empty else table, text, label, id, numbers)
+        rows = _rows(table.take(full) if empty else table, text, column, id, numbers)
         yield replace(rows, empty=len(empty))
         before += len(table.places)
 
@@ -210,16 +239,19 @@ def read_tables(path: str | Path, wanted: Sequence[str], others: bool = False) -
         raise UserError(f"{path}: the file has no rows; give one with a text per row.")
 
 
-def _rows(table: FileTable, text: str, label: str | None, id: str | None, numbers: Sequence[str]) -> Rows:
+def _rows(table: FileTable, text: str, label: LabelColumn | None, id: str | None, numbers: Sequence[str]) -> Rows:
     texts = list(table.columns[text])
-    labels: list[str | None] = [None] * len(texts)
+    labels: list[Answer | None] = [None] * len(texts)
     if label is not None:
-        labels = [_label(table, label, row, value) for row, value in enumerate(table.columns[label])]
+        labels = [_label(table, label, row) for row in range(len(texts))]
     ids = numbers
     if id is not None:
         ids = [_id(table, id, row, value) for row, value in enumerate(table.columns[id])]
-    for column, strings in ((text, texts), (label, labels), (id, ids)):
-        _check_whole_characters(table, column, strings)
+    _check_whole_characters(table, text, texts)
+    _check_whole_characters(table, id, ids)
+    if label is not None:
+        written = [one if one is None or isinstance(one, str) else "".join(one) for one in labels]
+        _check_whole_characters(table, label.names[0], written)
     return Rows(ids, texts, labels, table, numbered=id is None)
 
 
@@ -256,13 +288,34 @@ def _refuse_empty(column: str, tables: Iterator[FileTable]) -> NoReturn:
     )
 
 
-def _label(table: FileTable, column: str, row: int, value: Any) -> str | None:
+def _label(table: FileTable, label: LabelColumn, row: int) -> Answer | None:
+    column = label.name
+    if not isinstance(column, str):
+        return read_indicators({name: table.columns[name][row] for name in column}, table.at(row))
+    value = table.columns[column][row]
     if isinstance(value, list):
-        raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40}; {ONE_LABEL}")
-    name = _name(table, column, row, value).strip()
-    if len(name) > MAX_CLASS_NAME:
-        check_name_lengths(f"{table.at(row)}, column '{column}': the label", [name])
-    return name or None
+        answer: Answer = _class_list(table, label, row, value)
+    elif not (answer := _name(table, column, row, value).strip()):
+        return None
+    elif label.separator is not None:
+        try:
+            answer = read_cell(answer, label.separator)
+        except UserError as error:
+            raise UserError(f"{table.at(row)}, column '{column}': {error}") from error
+    for name in [answer] if isinstance(answer, str) else answer:
+        if len(name) > MAX_CLASS_NAME:
+            check_name_lengths(f"{table.at(row)}, column '{column}': the label", [name])
+    return answer
+
+
+def _class_list(table: FileTable, label: LabelColumn, row: int, value: list[Any]) -> frozenset[str]:
+    where = f"{table.at(row)}, column '{label.names[0]}': {value!r:.40}"
+    if not label.several:
+        raise UserError(f"{where}; {ONE_LABEL}")
+    names = [_name(table, label.names[0], row, item).strip() for item in value]
+    if not all(names):
+        raise UserError(f"{where} has an empty class name; name each class, or write [] for none.")
+    return frozenset(names)
 
 
 def _id(table: FileTable, column: str, row: int, value: Any) -> str:

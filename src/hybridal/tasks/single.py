@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-ONE_LABEL = "several labels per text come in a later version; give each text one."
+ONE_LABEL = "each text has exactly one label here; give one."
 ONE_TEXT = "pairs of texts are not supported; join each pair to one text."
 
 

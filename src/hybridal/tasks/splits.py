@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
 from hybridal.randomness import check_seed, stream
@@ -140,6 +141,7 @@ def hold_out(
     sizes: Mapping[str, int | float | None],
     seed: int,
     given: Mapping[str, str] | None = None,
+    label_sets: LabelSets | None = None,
 ) -> tuple[Split, Split, Split]:
     """Return train, validation and test; missing splits are drawn from train.
 
@@ -149,6 +151,7 @@ def hold_out(
         sizes: Sizes of validation and test.
         seed: Seed of the draws.
         given: Where existing splits come from, for the error if a size is given too.
+        label_sets: The sets of classes, if a text may have several; its stratum is then its rarest class.
 
     >>> rows = Split([str(i) for i in range(100)], ["text"] * 100, np.arange(100) % 2)
     >>> parts = hold_out("mail", {"train": rows, "test": rows}, {"validation": 10, "test": None}, seed=42)
@@ -164,7 +167,8 @@ def hold_out(
             )
     asked = {part: 0 if part in splits else size for part, size in sizes.items()}
     train = splits["train"]
-    drawn = divide(train.labels, validation=asked["validation"], test=asked["test"], seed=seed)
+    strata = train.labels if label_sets is None else label_sets.rarest_class(train.labels)
+    drawn = divide(strata, validation=asked["validation"], test=asked["test"], seed=seed)
     if not len(drawn.train):
         raise UserError(f"{name}: no row is left to learn from; hold fewer out for validation and test, or give more.")
     validation = splits["validation"] if "validation" in splits else train.take(drawn.validation)

@@ -152,7 +152,8 @@ class Task:
 
         Args:
             texts: The texts.
-            labels: Labels for all, some or none of them; None, NaN or "" is a missing label.
+            labels: Labels for all, some or none of them; None, NaN or "" is a missing label. Lists or sets mean that a
+                text may have several classes, or none.
             options: See `hybridal.tasks.from_memory.from_texts`.
 
         Returns:
@@ -164,6 +165,9 @@ class Task:
         Example:
             >>> Task.from_texts(["good", "bad"] * 30, [1, 0] * 30).classes
             ('0', '1')
+            >>> task = Task.from_texts(["a goal", "a meal", "hello"] * 30, [{"sport"}, {"food", "fun"}, set()] * 30)
+            >>> task.classes, task.multi_label
+            (('food', 'fun', 'sport'), True)
         """
         from hybridal.tasks.from_memory import from_texts
 
@@ -176,8 +180,8 @@ class Task:
         Args:
             frame: One text per row.
             text: Column with the texts.
-            label: Column with the labels.
-            options: See `hybridal.tasks.from_memory.from_pandas`.
+            label: Column with the labels; a cell with a list of classes has several.
+            options: See `hybridal.tasks.from_memory.from_pandas`; `labels` names indicator columns instead.
 
         Returns:
             The task; its ids are the index of the frame, unless `id` names a column.
@@ -202,8 +206,8 @@ class Task:
         Args:
             dataset: Its splits are kept; missing ones are drawn from train.
             text: Column with the texts.
-            label: Column with the labels; None if there are none.
-            options: See `hybridal.tasks.from_dataset.from_dataset`.
+            label: Column with the labels, or with lists of them; None if there are none.
+            options: See `hybridal.tasks.from_dataset.from_dataset`; `labels` names indicator columns instead.
 
         Returns:
             The task.
@@ -227,8 +231,8 @@ class Task:
         Args:
             path: The file.
             text: Column with the texts.
-            label: Column with the labels.
-            options: See `hybridal.tasks.from_files.load_files`.
+            label: Column with the labels; a cell may have several as a JSON list, or with a `label_separator`.
+            options: See `hybridal.tasks.from_files.load_files`; `labels` names indicator columns instead.
 
         Returns:
             The task.

@@ -19,7 +19,10 @@ from hybridal.tasks.read import READERS
 from hybridal.tasks.task import Task
 
 # Options of files; named tasks define their own columns and splits.
-FILE_OPTIONS = ("text", "label", "id", "validation", "test", "drop_empty", "drop_duplicates")
+FILE_OPTIONS = (
+    *("text", "label", "id", "multi_label", "label_separator"),
+    *("validation", "test", "drop_empty", "drop_duplicates"),
+)
 SIZES = ("validation_size", "test_size")
 
 
@@ -43,8 +46,9 @@ def load_task(
         name_or_path: A name that `hybridal list tasks` prints (case and hyphens are ignored), a file, or a folder.
         split_seed: Seed of the drawn splits.
         notify: Receives messages about downloads, skipped rows and similar labels.
-        options: Those of `TaskSource`. For files: the columns `text`, `label` and `id`, the files `validation` and
-            `test`. For all tasks: `classes` and `max_words`.
+        options: Those of `TaskSource`. For files: the columns `text`, `label` and `id`, or indicator columns `labels`;
+            `multi_label` and `label_separator`; the files `validation` and `test`. For all tasks: `classes` and
+            `max_words`.
 
     Returns:
         The task.

@@ -83,10 +83,10 @@ def read_source(
     rows = read_rows(source, *columns, most, drop_empty=drop_empty, drop_duplicates=drop_duplicates, others=True)
     _check_lengths(rows)
     contexts = _contexts(rows, columns)
-    given = [Row(*row) for row in zip(rows.ids, rows.texts, rows.labels, contexts, strict=True)]
+    given = [Row(*row) for row in zip(rows.ids, rows.texts, rows.class_names, contexts, strict=True)]
     found = Source(Path(source).stem, given, (), rows.numbered, suggested, rows.empty, rows.duplicates)
     if classes is None:
-        return replace(found, classes=sort_names(filter(None, rows.labels)))
+        return replace(found, classes=sort_names(filter(None, rows.class_names)))
     return _only(found, rows, classes)
 
 
@@ -201,7 +201,7 @@ def _preview(path: Path, chosen: Columns | None, most: int) -> Preview:
         return replace(found, problem=f"{error.found}.")
     except UserError as error:
         return replace(found, problem=str(error))
-    labels = Counter(sorted(filter(None, rows.labels)))
+    labels = Counter(sorted(filter(None, rows.class_names)))
     total = len(rows) + rows.empty + rows.duplicates
     return replace(found, rows=total, empty=rows.empty, duplicates=rows.duplicates, labels=dict(labels.most_common()))
 

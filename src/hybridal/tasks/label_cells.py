@@ -1,0 +1,183 @@
+"""Labels as they are written: a class per cell, or several as a list, with a separator, or in indicator columns."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hybridal.core.label_sets import LabelSets
+from hybridal.core.outputs import UNKNOWN, Ints
+from hybridal.errors import UserError
+from hybridal.tasks.task import Answer, is_missing, label_text
+
+_log = logging.getLogger(__name__)
+
+INDICATORS: Mapping[str, bool] = {"1": True, "true": True, "0": False, "false": False}
+
+
+def json_list(cell: str) -> frozenset[str] | None:
+    """Return the classes of a cell that is a JSON list of names, `[]` being none of them; None if it is not one.
+
+    Example:
+        >>> sorted(json_list('["food", "sport"]')), json_list("[]"), json_list("sport")
+        (['food', 'sport'], frozenset(), None)
+    """
+    if not cell.lstrip().startswith("["):
+        return None
+    try:
+        items = json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(items, list) or not all(isinstance(item, str | int | float) and item != "" for item in items):
+        return None
+    return frozenset(map(label_text, items))
+
+
+def write_cell(answer: Answer) -> str:
+    """Write a label for a cell of a table: a class as it is, several as a JSON list, which `read_cell` reads back.
+
+    Example:
+        >>> write_cell("sport"), write_cell(frozenset(["sport", "food"])), write_cell(frozenset())
+        ('sport', '["food", "sport"]', '[]')
+    """
+    return answer if isinstance(answer, str) else json.dumps(sorted(answer), ensure_ascii=False)
+
+
+def read_cell(cell: str, separator: str | None = None) -> frozenset[str]:
+    """Read the classes in a cell: a JSON list, or names with a separator between them, or one name.
+
+    Args:
+        cell: Not empty: an empty cell is no label.
+        separator: What stands between names.
+
+    Raises:
+        UserError: If there are only separators.
+
+    Example:
+        >>> sorted(read_cell("food; sport", ";")), sorted(read_cell('["food"]')), sorted(read_cell("food; sport"))
+        (['food', 'sport'], ['food'], ['food; sport'])
+    """
+    if (found := json_list(cell)) is not None:
+        return found
+    if separator is None:
+        return frozenset([cell])
+    names = frozenset(name for part in cell.split(separator) if (name := part.strip()))
+    if not names:
+        raise UserError(f"'{cell:.40}' names no class; write [] for none of them, or leave it empty for unknown.")
+    return names
+
+
+def read_indicators(values: Mapping[str, Any], where: str) -> frozenset[str] | None:
+    """Read one row of indicator columns: 1 or true for each class that the text has.
+
+    Args:
+        values: The cells by class.
+        where: Names the row, for errors.
+
+    Returns:
+        The classes; None if every cell is empty, which means that they are unknown.
+
+    Raises:
+        UserError: If only some cells are empty, or a cell is neither 0 nor 1.
+
+    Example:
+        >>> read_indicators({"food": 1, "sport": 0}, "row 1")
+        frozenset({'food'})
+    """
+    present: dict[str, bool | None] = {name: _indicator(name, value, where) for name, value in values.items()}
+    missing = [name for name, value in present.items() if value is None]
+    if missing and len(missing) < len(present):
+        raise UserError(
+            f"{where}, column '{missing[0]}': the cell is empty, others of the row are not; write 0 or 1, or leave "
+            "all empty if the labels are unknown."
+        )
+    return None if missing else frozenset(name for name, value in present.items() if value)
+
+
+def _indicator(name: str, value: Any, where: str) -> bool | None:
+    written = "" if is_missing(value) else label_text(value).strip().lower()
+    if written and written not in INDICATORS:
+        raise UserError(
+            f"{where}, column '{name}': {value!r:.40} is neither 0 nor 1; a column per class holds 1 where a text "
+            "has it."
+        )
+    return INDICATORS[written] if written else None
+
+
+def has_several(
+    labels: Sequence[Answer | None], asked: bool | None, where: str, notify: Callable[[str], None] | None = None
+) -> bool:
+    """Return whether a text may have several classes: as asked, or if any label is a set, or all are JSON lists.
+
+    What is inferred is told to `notify`, or logged.
+
+    Example:
+        >>> has_several(["food", "sport"], None, "mail.csv")
+        False
+        >>> has_several(['["food", "sport"]', "[]", None], None, "mail.csv", print)
+        mail.csv: labels are lists, so a text may have several classes or none.
+        True
+    """
+    if asked is not None:
+        return asked
+    known = [label for label in labels if label is not None]
+    several = any(isinstance(label, frozenset) for label in known) or (
+        bool(known) and all(isinstance(label, str) and json_list(label) is not None for label in known)
+    )
+    if several and all(len(answer) == 1 for answer in as_sets(labels) if answer is not None):
+        (notify or _log.warning)(
+            f"{where}: labels are lists, so a text may have several classes or none, although each has one so far; "
+            "write labels without lists if every text has exactly one."
+        )
+    elif several:
+        (notify or _log.info)(f"{where}: labels are lists, so a text may have several classes or none.")
+    return several
+
+
+def as_sets(labels: Iterable[Answer | None]) -> list[frozenset[str] | None]:
+    """Return each label as a set of classes; None stays unknown."""
+    return [read_cell(label) if isinstance(label, str) else label for label in labels]
+
+
+def names_of(labels: Iterable[Answer | None]) -> list[str]:
+    """Return the classes of all labels, one after the other.
+
+    Example:
+        >>> names_of(["food", None, frozenset(["sport"])])
+        ['food', 'sport']
+    """
+    return [name for label in labels if label is not None for name in ([label] if isinstance(label, str) else label)]
+
+
+def numbered(
+    labels: Sequence[Answer | None], classes: Sequence[str], label_sets: LabelSets | None
+) -> tuple[list[int], Ints]:
+    """Convert labels to numbers.
+
+    Args:
+        labels: Classes; or sets of them, if there are `label_sets`.
+        classes: The classes of the task. A text of another class is dropped; one of several loses the others.
+        label_sets: Numbers the sets, if a text may have several.
+
+    Returns:
+        The rows to keep, and their label numbers.
+
+    Example:
+        >>> numbered(["b", None, "c"], ["a", "b"], None)
+        ([0, 1], array([ 1, -1]))
+        >>> numbered([frozenset("b"), None, frozenset("c")], ["a", "b"], LabelSets(2))
+        ([0, 1, 2], array([ 1, -1,  2]))
+    """
+    number: dict[Any, int] = {name: i for i, name in enumerate(classes)} | {None: UNKNOWN}
+    if label_sets is None:
+        keep = [row for row, label in enumerate(labels) if label in number]
+        return keep, np.array([number[labels[row]] for row in keep], dtype=np.int64)
+    numbers = [
+        UNKNOWN if label is None else label_sets.number(number[name] for name in label if name in number)
+        for label in labels
+    ]
+    return [*range(len(labels))], np.array(numbers, dtype=np.int64)

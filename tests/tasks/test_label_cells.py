@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybridal.errors import UserError
+from hybridal.tasks.from_files import load_files
+from hybridal.tasks.label_cells import has_several, json_list, read_cell, read_indicators, write_cell
+from hybridal.tasks.task import Task
+
+# What people name classes: separators, quotes, brackets and numbers included.
+NAME = st.text(st.sampled_from('ab[]",; 1\u00e9|'), min_size=1, max_size=4).map(str.strip).filter(bool)
+SETS = st.frozensets(NAME, max_size=4)
+NOTHING_HELD: dict[str, Any] = {"validation_size": 0, "test_size": 0}
+ANSWERS = [{"sport"}, {"food", "fun; games"}, set(), None, {"food"}] * 12
+CLASSES = ("food", "fun; games", "sport")
+TEXTS = [f"text {row}" for row in range(len(ANSWERS))]
+
+
+@given(SETS)
+def test_what_is_written_is_read_back(answer: frozenset[str]) -> None:
+    assert read_cell(write_cell(answer)) == answer
+    assert read_cell(write_cell(answer), ";") == answer
+
+
+@given(SETS.filter(bool), st.sampled_from([";", "|", ", "]))
+def test_names_with_a_separator_between_them(answer: frozenset[str], separator: str) -> None:
+    names = {name for name in answer if separator.strip() not in name and json_list(name) is None}
+    if names and json_list(cell := separator.join(sorted(names))) is None:
+        assert read_cell(cell, separator) == names
+
+
+@pytest.mark.parametrize(
+    "cell", ["sport", "[sport]", '["sport"', '["a", null]', '["a", ["b"]]', '[""]', "{}", "[" * 9999]
+)
+def test_other_cells_are_one_name(cell: str) -> None:
+    assert read_cell(cell) == {cell}
+
+
+def test_a_row_of_indicators() -> None:
+    assert read_indicators({"a": "1", "b": " 0", "c": True, "d": 1.0}, "row 1") == frozenset("acd")
+    assert read_indicators({"a": "false", "b": 0}, "row 1") == frozenset()
+    assert read_indicators({"a": "", "b": float("nan"), "c": None}, "row 1") is None
+    with pytest.raises(UserError, match="row 1, column 'b': the cell is empty, others of the row are not; write 0 or"):
+        read_indicators({"a": "1", "b": ""}, "row 1")
+    with pytest.raises(UserError, match="row 1, column 'a': 'x' is neither 0 nor 1"):
+        read_indicators({"a": "x", "b": 0}, "row 1")
+
+
+def test_what_is_inferred_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[str] = []
+    assert has_several([frozenset("ab"), None, "c"], None, "mail", told.append)
+    assert has_several(['["a"]', "[]"], None, "mail", told.append)
+    assert has_several([frozenset("a"), frozenset("b")], None, "mail", told.append)
+    assert not has_several(['["a"]', "b"], None, "mail", told.append)
+    assert not has_several([None], None, "mail", told.append)
+    assert has_several([None], True, "mail", told.append)
+    assert [sentence.split(", so")[1] for sentence in told] == [
+        " a text may have several classes or none.",
+        " a text may have several classes or none.",
+        " a text may have several classes or none, although each has one so far; write labels without lists if every "
+        "text has exactly one.",
+    ]
+    assert has_several([frozenset("a"), frozenset("b")], None, "mail")
+    assert "although each has one so far" in caplog.text
+
+
+def test_every_way_to_write_labels_gives_the_same_task(tmp_path: Path) -> None:
+    lists = [None if answer is None else sorted(answer) for answer in ANSWERS]
+    cells = ["" if answer is None else write_cell(frozenset(answer)) for answer in ANSWERS]
+    split = ["" if answer is None else " | ".join(answer) or "[]" for answer in lists]
+    matrix = [[None if answer is None else float(name in answer) for name in CLASSES] for answer in ANSWERS]
+    flags = ["" if answer is None else "1" for answer in ANSWERS]
+    columns = {
+        name: [flag and str(int(name in (answer or ()))) for flag, answer in zip(flags, ANSWERS, strict=True)]
+        for name in CLASSES
+    }
+    table: dict[str, Sequence[Any]] = {"text": TEXTS, "cells": cells, "split": split, **columns}
+    records = [{"text": text, "label": answer} for text, answer in zip(TEXTS, lists, strict=True)]
+    write_table(tmp_path / "t.csv", table, ",")
+    write_table(tmp_path / "t.tsv", table, "\t")
+    write_sheet(tmp_path / "t.xlsx", table)
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    (tmp_path / "t.json").write_text(json.dumps(records))
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), tmp_path / "t.parquet")
+    frame = pd.DataFrame({"text": TEXTS, "label": pd.Series(lists, dtype=object)})
+    wide = pd.DataFrame(matrix, columns=[*CLASSES]).assign(text=TEXTS)
+
+    tasks = [
+        Task.from_texts(TEXTS, [*ANSWERS], name="t", **NOTHING_HELD),
+        Task.from_texts(TEXTS, lists, name="t", **NOTHING_HELD),
+        Task.from_texts(TEXTS, split, name="t", label_separator="|", **NOTHING_HELD),
+        Task.from_texts(TEXTS, cells, name="t", **NOTHING_HELD),
+        Task.from_texts(TEXTS, np.array(matrix), classes=CLASSES, name="t", **NOTHING_HELD),
+        Task.from_pandas(frame, label="label", name="t", **NOTHING_HELD),
+        Task.from_pandas(pyarrow.Table.from_pylist(records), label="label", name="t", **NOTHING_HELD),
+        Task.from_pandas(wide, labels=CLASSES, name="t", **NOTHING_HELD),
+    ]
+    assert [task.answers(task.train.ids) for task in tasks] == [tasks[0].answers(tasks[0].train.ids)] * len(tasks)
+    assert tasks[0].answers(["1", "2", "3"]) == {"1": frozenset(["food", "fun; games"]), "2": frozenset()}
+
+    read = [
+        *(load_files(tmp_path / name, label="cells", **NOTHING_HELD) for name in ("t.csv", "t.tsv", "t.xlsx")),
+        *(load_files(tmp_path / name, label="label", **NOTHING_HELD) for name in ("t.jsonl", "t.json", "t.parquet")),
+        load_files(tmp_path / "t.csv", label="split", label_separator="|", **NOTHING_HELD),
+        *(load_files(tmp_path / name, labels=CLASSES, **NOTHING_HELD) for name in ("t.csv", "t.xlsx")),
+    ]
+    assert [task.classes for task in (*tasks, *read)] == [CLASSES] * (len(tasks) + len(read))
+    assert {task.fingerprint for task in read} == {read[0].fingerprint}
+    assert read[0].answers(["2", "3", "4"]) == {"2": frozenset(["food", "fun; games"]), "3": frozenset()}
+
+
+def write_table(path: Path, table: dict[str, Sequence[Any]], delimiter: str) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
+
+
+def write_sheet(path: Path, table: dict[str, Sequence[Any]]) -> None:
+    book = openpyxl.Workbook()
+    book.active.append([*table])
+    for row in zip(*table.values(), strict=True):
+        book.active.append([*row])
+    book.save(path)
