@@ -13,6 +13,7 @@ from hybridal.annotators.labels_file import LabelsFile
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
 from hybridal.tasks.file_formats import delimiter_of
+from hybridal.tasks.label_cells import CellReader
 
 CLASSES = ("sport", "food")
 TEXTS = {"1": "a goal", "2": "bread, warm"}
@@ -37,7 +38,7 @@ class Person:
         self.own, self.to_label = folder / "labels.csv", folder / "to_label.csv"
         self.ear = Ear()
         self._acts = list(acts)
-        self.annotator = LabelsFile(self.own, self.to_label, CLASSES, self.ear, self._next)
+        self.annotator = LabelsFile(self.own, self.to_label, CellReader(CLASSES), self.ear, self._next)
 
     def _next(self) -> None:
         assert self._acts, f"waits although the script has no action left: {self.ear.messages}"

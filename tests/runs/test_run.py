@@ -25,6 +25,7 @@ from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.signals import SIGNALS
 from hybridal.tasks import Task
+from hybridal.tasks.label_cells import CellReader
 from hybridal.testing import FakeModel
 from hybridal.testing.small import toy_task
 
@@ -325,7 +326,7 @@ class TestByHand:
         partly = replace(task, validation=replace(task.validation, labels=labels))
         known = task.answers(task.validation.ids)
         (tmp_path / "mine.csv").write_text("id,label\n" + "".join(f"{id},{name}\n" for id, name in known.items()))
-        annotator = LabelsFile(tmp_path / "mine.csv", tmp_path / "to_label.csv", task.classes)
+        annotator = LabelsFile(tmp_path / "mine.csv", tmp_path / "to_label.csv", CellReader(task.classes))
         kept = tmp_path / "validation.json"
         found = run.with_validation(partly, annotator, kept)
         assert np.array_equal(found.validation.labels, task.validation.labels)

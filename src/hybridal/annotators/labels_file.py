@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from hybridal.core.observer import Observer
@@ -13,7 +13,9 @@ from hybridal.errors import UserError, reason
 from hybridal.system.files import write_whole
 from hybridal.tasks.encoding import opened
 from hybridal.tasks.file_formats import delimiter_of
+from hybridal.tasks.label_cells import CellReader, write_cell
 from hybridal.tasks.table import list_names
+from hybridal.tasks.task import Answer
 
 
 class UnreadableError(UserError):
@@ -42,7 +44,7 @@ def rows_of(path: Path) -> list[dict[str, str]] | None:
     return rows
 
 
-def check_labels_file(path: Path, classes: Sequence[str], ids: Collection[str]) -> None:
+def check_labels_file(path: Path, cells: CellReader, ids: Collection[str]) -> None:
     """Check a labels file before a run begins; it need not exist yet.
 
     Raises:
@@ -59,13 +61,20 @@ def check_labels_file(path: Path, classes: Sequence[str], ids: Collection[str]) 
             f"`labels` {path} cannot be read ({reason(error)}); name a CSV file.", field="labels"
         ) from error
     given = {row["id"]: label for row in rows or () if (label := (row["label"] or "").strip())}
-    if given and not any(id in ids and label in classes for id, label in given.items()):
+    if given and not any(id in ids and _fits(cells, label) for id, label in given.items()):
         id, label = next(iter(given.items()))
         raise UserError(
             f"`labels` {path}: no row fits the task, such as id '{id:.40}' with label '{label:.40}'; give ids of its "
-            f"texts and one of the classes {', '.join(classes)}.",
+            f"texts and one of the classes {', '.join(cells.classes)}.",
             field="labels",
         )
+
+
+def _fits(cells: CellReader, label: str) -> bool:
+    try:
+        return not cells.unknown(cells.read(label))
+    except UserError:
+        return False
 
 
 class LabelsFile:
@@ -76,22 +85,25 @@ class LabelsFile:
     The requested texts are written to `to_label` (id, text, label), to be filled in there or copied from there. Labels
     from earlier rounds stay below them, so that a resumed run does not request them again. Both files are polled; a
     half-saved file or a misspelt class is reported once, and the wait continues.
+
+    If a text may have several classes, a cell holds a JSON list (`["food", "sport"]`, or `[]` for none of them), one
+    class, or several with the separator of the task between them.
     """
 
     def __init__(
         self,
         path: Path,
         to_label: Path,
-        classes: Sequence[str],
+        cells: CellReader,
         observer: Observer | None = None,
         pause: Callable[[], None] = lambda: time.sleep(1.0),
     ) -> None:
-        self._path, self._to_label, self._classes = path, to_label, classes
+        self._path, self._to_label, self._cells = path, to_label, cells
         self._observer, self._pause = observer or Observer(), pause
         self._reported: set[str] = set()
-        self._given: dict[str, str] = {}
+        self._given: dict[str, Answer] = {}
 
-    def label(self, texts: Mapping[str, str]) -> Mapping[str, str]:
+    def label(self, texts: Mapping[str, str]) -> Mapping[str, Answer]:
         labels, asked, before = self._labels(texts), False, list[str]()
         while len(labels) < len(texts):
             lost = self._unlisted(texts) if asked else []
@@ -108,22 +120,31 @@ class LabelsFile:
         self._given |= labels
         return {id: labels[id] for id in texts}
 
-    def _labels(self, texts: Mapping[str, str]) -> dict[str, str]:
+    def _labels(self, texts: Mapping[str, str]) -> dict[str, Answer]:
         """The labels of these texts in both files; the user's own file takes precedence."""
-        found: dict[str, str] = {}
+        found: dict[str, Answer] = {}
         for path in (self._to_label, self._path):
             for id, label in self._read(path).items():
-                if id not in texts and label and label != self._given.get(id, label):
+                if not label or (id not in texts and id not in self._given):
+                    continue
+                try:
+                    answer = self._cells.read(label)
+                except UserError as error:
+                    self._report_once(f"{path}, id '{id}': {error}")
+                    continue
+                if id not in texts and answer != self._given[id]:
                     self._report_once(
                         f"{path}: id '{id}' is now '{label:.40}', but the run learns from its first label, "
-                        f"'{self._given[id]}'; correct labels with an ActiveLearner or in the app."
+                        f"'{write_cell(self._given[id])}'; correct labels with an ActiveLearner or in the app."
                     )
-                if id in texts and label:
-                    if label in self._classes:
-                        found[id] = label
+                if id in texts:
+                    if unknown := self._cells.unknown(answer):
+                        known = ", ".join(self._cells.classes)
+                        self._report_once(
+                            f"{path}: '{unknown[0]:.40}' of id '{id}' is not a class; use one of {known}."
+                        )
                     else:
-                        known = ", ".join(self._classes)
-                        self._report_once(f"{path}: '{label:.40}' of id '{id}' is not a class; use one of {known}.")
+                        found[id] = answer
         return found
 
     def _unlisted(self, texts: Mapping[str, str]) -> list[str]:
@@ -134,7 +155,7 @@ class LabelsFile:
 
     def _elsewhere(self) -> set[str]:
         """Ids that have a label in the user's own file."""
-        return {id for id, label in self._read(self._path).items() if label in self._classes}
+        return {id for id, label in self._read(self._path).items() if label and _fits(self._cells, label)}
 
     def _read(self, path: Path) -> dict[str, str]:
         return {row["id"]: (row["label"] or "").strip() for row in self._rows(path) or ()}

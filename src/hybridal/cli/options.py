@@ -29,6 +29,23 @@ Config = Annotated[
 ]
 Text = Annotated[str | None, typer.Option(help="Column with the texts.", rich_help_panel=_TASK)]
 Label = Annotated[str | None, typer.Option(help="Column with the labels.", rich_help_panel=_TASK)]
+RunLabel = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label", help="Column with the labels; repeat it for a column of 0 and 1 per class.", rich_help_panel=_TASK
+    ),
+]
+MultiLabel = Annotated[
+    bool,
+    typer.Option(
+        "--multi-label",
+        help="A text may have several labels or none (default: if they are lists).",
+        rich_help_panel=_TASK,
+    ),
+]
+LabelSeparator = Annotated[
+    str | None, typer.Option(help="What stands between several labels of a text, such as ';'.", rich_help_panel=_TASK)
+]
 Id = Annotated[str | None, typer.Option(help="Column with the ids (default: row numbers).", rich_help_panel=_TASK)]
 Validation = Annotated[str | None, typer.Option(help="File with the validation split.", rich_help_panel=_TASK)]
 Test = Annotated[str | None, typer.Option(help="File with the test split.", rich_help_panel=_TASK)]
@@ -147,7 +164,7 @@ RUN: Mapping[str, Any] = {
     "task": TaskName,
     "config": Config,
     "text": Text,
-    "label": Label,
+    "label": RunLabel,
     "id": Id,
     "validation": Validation,
     "test": Test,
@@ -157,6 +174,8 @@ RUN: Mapping[str, Any] = {
     "max_words": MaxWords,
     "drop_empty": DropEmpty,
     "drop_duplicates": DropDuplicates,
+    "multi_label": MultiLabel,
+    "label_separator": LabelSeparator,
     "labels": Labels,
     "backbone": BackboneName,
     "protocol": ProtocolName,
@@ -223,7 +242,9 @@ def _default(kind: Any) -> Any:
 
 
 def _run_options(values: Mapping[str, Any]) -> RunOptions:
+    columns = values.get("label") or [None]
     lists = {name: names(values[name]) for name in ("classes", "signals")}
+    lists["label"] = columns[0] if len(columns) == 1 else tuple(columns)
     settings = given(**{name: value for name, value in {**values, **lists}.items() if name in _SETTINGS})
     fields_set = overrides(values["set"], **{name: values[name] for name in _PROTOCOL})
     others = {name: values.get(name) for name in ("config", "epsilon", "patience")}

@@ -11,6 +11,9 @@ from hybridal.core.checked import type_errors
 from hybridal.errors import UserError
 from hybridal.registry import hint_or_list
 
+# Fields that are left out of records and keys while they are not given: keys of recorded studies stay as they were.
+LATER_FIELDS = ("multi_label", "label_separator")
+
 
 @dataclass(frozen=True)
 class TaskSource:
@@ -70,6 +73,12 @@ class TaskSource:
         return TaskSource(**{field.name: getattr(self, field.name) for field in fields(TaskSource)})
 
     @property
+    def key_values(self) -> list[Any]:
+        """The values that tell one task from another."""
+        found = {field.name: getattr(self, field.name) for field in fields(TaskSource)}
+        return [value for name, value in found.items() if name not in LATER_FIELDS or value is not None]
+
+    @property
     def options(self) -> dict[str, Any]:
         """All fields except `task`, as arguments of `load_task`; whole sizes are counts."""
         found = {field.name: getattr(self, field.name) for field in fields(TaskSource) if field.name != "task"}
@@ -81,6 +90,8 @@ def check_labels(label: Any, multi_label: bool | None, separator: str | None) ->
 
     >>> check_labels("kind", None, ";")
     """
+    if isinstance(label, tuple) and len(label) < 2:
+        raise UserError("`label` lists fewer than two columns; list a column per class, or name one.", field="label")
     if separator == "":
         raise UserError(
             "`label_separator` is empty; name what stands between labels, such as ';'.", field="label_separator"

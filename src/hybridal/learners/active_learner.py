@@ -30,6 +30,7 @@ from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import usable_path, write_whole
 from hybridal.tasks import Task, load_task
 from hybridal.tasks.file_formats import read_csv
+from hybridal.tasks.label_cells import CellReader
 from hybridal.tasks.task import Answer
 from hybridal.trackers import TRACKERS, Tracker, Tracking
 
@@ -470,7 +471,8 @@ class ActiveLearner(Learner):
         self.continue_from(replace(state, weights=to_device(state.weights), moments=to_device(state.moments)), history)
         pieces = [piece.columns for piece in read_csv(folder.path / "labels.csv", ["id", "label"])]
         written = {id: label for piece in pieces for id, label in zip(piece["id"], piece["label"], strict=True)}
-        given = {id: label for id, label in written.items() if id in self._validation_rows}
+        cells = CellReader(self.experiment.task.classes, self.experiment.task.multi_label)
+        given = {id: cells.read(label) for id, label in written.items() if id in self._validation_rows}
         self.withdraw(id for id in self._validation_rows if id not in given)
         self.teach(given, update=False)
 

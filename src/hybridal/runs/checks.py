@@ -18,6 +18,7 @@ from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 from hybridal.system.background_imports import import_in_thread, import_later
+from hybridal.tasks.label_cells import CellReader
 from hybridal.tasks.task import Task
 from hybridal.trackers import TRACKERS
 
@@ -67,7 +68,8 @@ def check_start(
     for spec in schedules or [settings.schedule]:
         check(replace(settings, schedule=spec), task)
     if settings.labels is not None:
-        check_labels_file(Path(settings.labels), task.classes, {*task.train.ids, *task.validation.ids})
+        cells = CellReader(task.classes, task.multi_label, settings.label_separator)
+        check_labels_file(Path(settings.labels), cells, {*task.train.ids, *task.validation.ids})
     return Inputs(task, check_backbone(settings, task, observer.message, download))
 
 

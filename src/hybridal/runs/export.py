@@ -13,7 +13,6 @@ import numpy as np
 
 from hybridal import __version__
 from hybridal.backbones.exported import ABOUT
-from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.core.rounds import Round
@@ -23,6 +22,7 @@ from hybridal.runs.cards import model_card
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.system.files import folder_made_whole, read_object, strict_json
+from hybridal.tasks.label_cells import write_cell
 from hybridal.tasks.task import Split, Task
 
 MULTI_LABEL = "multi_label_classification"
@@ -104,14 +104,9 @@ def model_folder(path: Path) -> Path:
     return finished_model(RunFolder.open(path)) if (path / "run.json").exists() else path
 
 
-def finished_pool(folder: RunFolder, label_sets: LabelSets | None = None) -> Pool:
-    """Return the pool after the last round.
-
-    Args:
-        folder: The run.
-        label_sets: The sets of classes of its task, if a text may have several.
-    """
-    saved = checkpoint.load(folder.checkpoint, label_sets)
+def finished_pool(folder: RunFolder) -> Pool:
+    """Return the pool after the last round."""
+    saved = checkpoint.load(folder.checkpoint, folder.task().label_sets)
     if saved is None:
         raise UserError(
             f"{folder.path} has no checkpoint, which contains the labels; compute it again with "
@@ -129,12 +124,15 @@ def labelled(task: Task, pool: Pool) -> dict[str, Split]:
 
 
 def labels_csv(task: Task, pool: Pool) -> str:
-    """Return CSV with id, label, text and split of all labelled texts, in the order of labelling, validation last."""
+    """Return CSV with id, label, text and split of all labelled texts, in the order of labelling, validation last.
+
+    If a text may have several classes, its label is a JSON list of them, `[]` for none.
+    """
     table = io.StringIO()
     # Use the default \r\n: with another line end, the writer does not quote a single \r, and readers see two rows.
     writer = csv.writer(table)
     writer.writerow(["id", "label", "text", "split"])
     for name, rows in labelled(task, pool).items():
-        labels = [task.classes[number] for number in rows.labels]
+        labels = [write_cell(task.answer(number)) for number in rows.labels]
         writer.writerows(zip(rows.ids, labels, rows.texts, [name] * len(rows), strict=True))
     return table.getvalue()

@@ -35,6 +35,9 @@ def push_labels(
         folder.mkdir()
         for name, split in splits.items():
             ids, labels = [task.id(id) for id in split.ids], [task.label(number) for number in split.labels]
+            if task.multi_label:
+                kind = pa.list_(pa.array(task.class_labels).type)
+                labels = pa.array([sorted(several, key=str) for several in labels], kind)
             table = pa.table({"id": ids, "text": list(split.texts), "label": labels})
             parquet.write_table(table, folder / f"{name}.parquet")
         card = label_card(task, settings, splits, history[-1] if history else None)

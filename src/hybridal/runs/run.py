@@ -32,6 +32,7 @@ from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 from hybridal.system.files import strict_json, write_whole
+from hybridal.tasks.label_cells import CellReader
 from hybridal.tasks.task import Task
 from hybridal.trackers import TRACKERS, Tracking
 
@@ -102,7 +103,8 @@ def resume_run(
             record_environment(folder.path, folder.about(), here, len(history), observer.message)
         annotator = None
         if settings.labels is not None:
-            annotator = LabelsFile(Path(settings.labels), folder.path / "to_label.csv", task.classes, observer)
+            cells = CellReader(task.classes, task.multi_label, settings.label_separator)
+            annotator = LabelsFile(Path(settings.labels), folder.path / "to_label.csv", cells, observer)
             task = with_validation(task, annotator, folder.path / "validation.json")
         signals = watched(settings, schedule)
         model = build_model(settings, task, signals, observer, folder.backbone)
@@ -199,7 +201,7 @@ def restore(folder: RunFolder, recompute: bool = False) -> tuple[State | None, l
                 "order; restore the file from a backup, or delete that line and all after it and run "
                 "`hybridal resume --recompute`."
             )
-    saved = None if recompute else checkpoint.load(folder.checkpoint)
+    saved = None if recompute else checkpoint.load(folder.checkpoint, folder.task().label_sets)
     if saved is None:
         return None, history
     state, fact = saved
@@ -236,7 +238,8 @@ def with_validation(task: Task, annotator: LabelsFile, kept: Path) -> Task:
         answers = json.loads(kept.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         answers = annotator.label({split.ids[row]: split.texts[row] for row in rows})
-        write_whole(kept, strict_json(answers, indent=2) + "\n")
+        written = {id: answer if isinstance(answer, str) else sorted(answer) for id, answer in answers.items()}
+        write_whole(kept, strict_json(written, indent=2) + "\n")
     labels = split.labels.copy()
     for row in rows:
         labels[row] = task.label_number(answers[split.ids[row]])

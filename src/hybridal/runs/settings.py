@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.core.rules import Rules, protocol
-from hybridal.core.task_source import TaskSource
+from hybridal.core.task_source import LATER_FIELDS, TaskSource
 from hybridal.errors import UserError
 from hybridal.registry import hint_or_list
 
@@ -70,7 +70,8 @@ class Settings(TaskSource):
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON, with the acquisition by name: the default of a protocol may change."""
-        return {**asdict(self), "acquisition": self.acquisition_spec}
+        written = {**asdict(self), "acquisition": self.acquisition_spec}
+        return {name: value for name, value in written.items() if name not in LATER_FIELDS or value is not None}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Settings:
@@ -84,7 +85,7 @@ class Settings(TaskSource):
         if "task" not in data:
             raise UserError("The setting 'task' is missing; name a task or a file.", field="task")
         values = dict(data)
-        for name in ("classes", "signals"):
+        for name in ("classes", "signals", "label"):
             if isinstance(values.get(name), list):
                 values[name] = tuple(_name(name, item) for item in values[name])
         return cls(**values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,34 @@ def read_cell(cell: str, separator: str | None = None) -> frozenset[str]:
     if not names:
         raise UserError(f"'{cell:.40}' names no class; write [] for none of them, or leave it empty for unknown.")
     return names
+
+
+@dataclass(frozen=True)
+class CellReader:
+    """Reads the labels of a task from cells.
+
+    Attributes:
+        classes: The classes of the task.
+        several: Whether a text may have several.
+        separator: What stands between them in a cell that is no JSON list.
+
+    Example:
+        >>> reader = CellReader(("food", "sport"), several=True)
+        >>> sorted(reader.read('["food", "fun"]')), reader.unknown(reader.read('["food", "fun"]'))
+        (['food', 'fun'], ['fun'])
+    """
+
+    classes: Sequence[str]
+    several: bool = False
+    separator: str | None = None
+
+    def read(self, cell: str) -> Answer:
+        """Read a cell that is not empty."""
+        return read_cell(cell, self.separator) if self.several else cell
+
+    def unknown(self, answer: Answer) -> list[str]:
+        """Return the names in a label that are not classes of the task."""
+        return sorted(set(names_of([answer])) - {*self.classes})
 
 
 def read_indicators(values: Mapping[str, Any], where: str) -> frozenset[str] | None:

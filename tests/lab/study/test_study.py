@@ -8,6 +8,7 @@ import pytest
 
 from hybridal.errors import UserError
 from hybridal.lab.study.study import Study, read_study
+from hybridal.lab.study.study_folder import task_key
 
 
 def test_cells_are_every_combination_of_the_factors() -> None:
@@ -122,3 +123,15 @@ def test_shrinking_replaces_factors_and_adds_overrides() -> None:
     assert small.seeds == (7,)
     assert small.backbones == study.backbones
     assert dict(small.overrides) == {"batch": 16, "rounds": 4, "initial": 20}
+
+
+def test_keys_of_recorded_studies_stay_and_several_labels_have_their_own() -> None:
+    """The keys of studies that were recorded before a text could have several labels."""
+    source = {"task": "mail.csv", "label": "kind"}
+    (before,) = Study("s", (source,), ("retrain",), seeds=(1,)).cells()
+    assert before.key == "mail-minilm-margin-s1-2bab5986"
+    assert task_key(before.settings) == "mail-a3b3d7c5"
+    others = [{"multi_label": True}, {"label_separator": ";"}, {"label": ["a", "b"]}]
+    cells = [Study("s", ({**source, **other},), ("retrain",), seeds=(1,)).cells()[0] for other in others]
+    assert len({cell.key for cell in (before, *cells)}) == 4
+    assert len({task_key(cell.settings) for cell in (before, *cells)}) == 4

@@ -6,7 +6,6 @@ import hashlib
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -147,5 +146,5 @@ def task_key(settings: Settings) -> str:
     rules = settings.rules
     seed = settings.seed if rules.split_seed is None else rules.split_seed
     merged = [] if rules.validation == "fixed" else ["merged"]
-    asked = strict_json([*astuple(settings.source), seed, *merged])
+    asked = strict_json([*settings.source.key_values, seed, *merged])
     return f"{Path(settings.task).stem}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
