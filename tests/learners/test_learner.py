@@ -285,9 +285,7 @@ def test_teach_without_labels_learns_pending_ones(learner: Learner) -> None:
 
 @pytest.mark.parametrize("several", [["up", "down"], ("up",), {"up"}, {"up": 1}])
 def test_several_labels_of_a_text_are_refused_by_name(learner: Learner, several: Any) -> None:
-    with pytest.raises(
-        UserError, match=r"^teach: the label of id 'row-0' is .*; several labels per text come in a lat"
-    ):
+    with pytest.raises(UserError, match=r"^teach: the label of id 'row-0' is .*; each text has exactly one label here"):
         learner.teach({"row-0": several})
 
 

@@ -57,6 +57,8 @@ def test_every_setting_of_a_task_is_passed_on(asked: list[dict[str, Any]]) -> No
         "max_words": 7,
         "drop_empty": True,
         "drop_duplicates": True,
+        "multi_label": True,
+        "label_separator": ";",
     }
     notify = messages.append
     assert find_task(Settings("mail.csv", seed=5, **options), notify) is TASK
