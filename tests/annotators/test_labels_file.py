@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hybridal.annotators.labels_file import LabelsFile
+from hybridal.annotators.labels_file import LabelsFile, check_labels_file
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
 from hybridal.tasks.file_formats import delimiter_of
@@ -34,11 +34,12 @@ class Ear(Observer):
 class Person:
     """Does one thing at each pause of the annotator; one pause too many fails."""
 
-    def __init__(self, folder: Path, *acts: Callable[[Person], object]) -> None:
+    def __init__(self, folder: Path, *acts: Callable[[Person], object], several: bool = False) -> None:
         self.own, self.to_label = folder / "labels.csv", folder / "to_label.csv"
         self.ear = Ear()
         self._acts = list(acts)
-        self.annotator = LabelsFile(self.own, self.to_label, CellReader(CLASSES), self.ear, self._next)
+        cells = CellReader(CLASSES, several, ";" if several else None)
+        self.annotator = LabelsFile(self.own, self.to_label, cells, self.ear, self._next)
 
     def _next(self) -> None:
         assert self._acts, f"waits although the script has no action left: {self.ear.messages}"
@@ -310,3 +311,48 @@ def test_labels_come_in_the_order_of_the_request(tmp_path: Path) -> None:
     person.own.write_text("id,label\n2,food\n3,food\n1,sport\n")
     answers: Iterable[str] = person.annotator.label(TEXTS)
     assert list(answers) == ["1", "2"]
+
+
+class TestSeveral:
+    """A text may have several classes, or none."""
+
+    @pytest.mark.parametrize("cell", ['["sport", "food"]', '["food","sport"]', "food ; sport", "sport;food;"])
+    def test_ways_to_write_two(self, cell: str, tmp_path: Path) -> None:
+        person = Person(tmp_path, several=True)
+        write(person.own, {"1": cell, "2": "[]"})
+        assert person.annotator.label(TEXTS) == {"1": frozenset(CLASSES), "2": frozenset()}
+        assert person.ear.messages == []
+
+    def test_what_is_not_a_class_is_told_by_name(self, tmp_path: Path) -> None:
+        def corrects(person: Person) -> None:
+            write(person.own, {"1": "sport", "2": '["food"]'})
+
+        person = Person(tmp_path, corrects, several=True)
+        write(person.own, {"1": "sport;fun", "2": " ; "})
+        assert person.annotator.label(TEXTS) == {"1": frozenset(["sport"]), "2": frozenset(["food"])}
+        assert person.ear.messages == [
+            f"{person.own}: 'fun' of id '1' is not a class; use one of sport, food.",
+            f"{person.own}, id '2': ';' names no class; write [] for none of them, or leave it empty for unknown.",
+        ]
+
+    def test_a_label_that_changes_later_is_told_but_not_another_spelling(self, tmp_path: Path) -> None:
+        person = Person(tmp_path, several=True)
+        write(person.own, {"1": "sport;food", "2": "[]"})
+        person.annotator.label(TEXTS)
+        write(person.own, {"1": '["food", "sport"]', "2": "food", "3": "food"})
+        person.annotator.label({"3": "soup"})
+        (message,) = person.ear.messages
+        assert message.startswith(f"{person.own}: id '2' is now 'food', but the run learns from its first label, '[]'")
+
+    def test_a_file_of_other_labels_is_refused_before_a_run(self, tmp_path: Path) -> None:
+        reader = CellReader(CLASSES, several=True)
+        write(tmp_path / "mine.csv", {"1": '["sport"]'})
+        check_labels_file(tmp_path / "mine.csv", reader, {"1"})
+        write(tmp_path / "mine.csv", {"1": '["fun"]'})
+        with pytest.raises(UserError, match=r"no row fits the task, such as id '1' with label '\[\"fun\"\]'"):
+            check_labels_file(tmp_path / "mine.csv", reader, {"1"})
+
+
+def write(path: Path, cells: dict[str, str]) -> None:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("id", "label"), *cells.items()])
