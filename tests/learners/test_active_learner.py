@@ -17,6 +17,7 @@ from hybridal.acquisition import ACQUISITIONS
 from hybridal.acquisition.entropy import Entropy
 from hybridal.acquisition.margin import Margin
 from hybridal.annotators.callback import Callback
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.rounds import Round
@@ -30,7 +31,7 @@ from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules.fixed import FixedSwitch
 from hybridal.tasks import Split, Task
-from hybridal.testing.small import toy_task
+from hybridal.testing.small import multi_label_task, toy_task
 
 TASK = toy_task(train=60, validation=20, test=0)
 RULES: dict[str, Any] = {
@@ -360,6 +361,33 @@ def test_validation_labels_are_saved(tmp_path: Path) -> None:
     assert teach(loaded) == teach(never)
     assert loaded.history[0].validation is not None
     assert loaded.history[0].validation.n == 20
+
+
+def test_sets_that_are_new_are_saved_and_loaded_as_if_never_saved(tmp_path: Path) -> None:
+    whole = multi_label_task(train=60, validation=20, test=0)
+    answers = {
+        id: whole.answer(label) for _, rows in whole.splits() for id, label in zip(rows.ids, rows.labels, strict=True)
+    }
+    never, saved = (  # only by teaching do their tasks learn of sets of several classes
+        learner_of(hidden(replace(whole, label_sets=LabelSets(3)), validation=UNKNOWN), acquisition="random")
+        for _ in range(2)
+    )
+    for learner in (never, saved):
+        learner.teach({id: answers[id] for id in whole.validation.ids[:12]})
+        learner.teach({id: answers[id] for id in whole.train.ids[:16]})
+        learner.teach({id: answers[id] for id in whole.train.ids[16:20]}, update=False)
+    folder = saved.save(tmp_path / "run")
+    loaded = ActiveLearner.load(folder)
+    assert loaded.labels == never.labels == {id: answers[id] for id in whole.train.ids[:20]}
+    assert loaded.validation_labels == never.validation_labels == {id: answers[id] for id in whole.validation.ids[:12]}
+    assert {*map(len, loaded.labels.values())} >= {0, 1, 2}
+
+    read = Task.from_file(folder / "labels.csv", label="label", id="id", test_size=0, validation_size=0)
+    assert read.answers(read.train.ids) == {**loaded.labels, **loaded.validation_labels}
+    for learner in (never, loaded):
+        learner.teach({id: answers[id] for id in learner.query(4).ids if id in answers})
+    assert bare(loaded.history) == bare(never.history)
+    assert ActiveLearner.load(loaded.save(tmp_path / "run")).labels == loaded.labels
 
 
 def test_observer_can_be_replaced(tmp_path: Path) -> None:

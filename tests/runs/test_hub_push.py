@@ -19,7 +19,7 @@ from hybridal.runs.cards import model_card
 from hybridal.runs.hub_push import push_labels, push_model
 from hybridal.runs.settings import Settings
 from hybridal.tasks.task import Task
-from hybridal.testing.small import toy_task
+from hybridal.testing.small import multi_label_task, toy_task
 
 from .stand_in_hub import StandInHub, stand_in_hub
 
@@ -93,6 +93,22 @@ def test_a_label_set_is_a_dataset_and_a_task_again(hub: StandInHub, tmp_path: Pa
     assert 'load_dataset("me/labels")' in card
     assert "| validation | 40 | 0.900 (0.769 to 0.960) | 0.850 (0.707 to 0.930) |" in card
     assert "| class | train | validation |\n|---|---|---|\n| sport | 1 | " in card
+
+
+def test_sets_of_labels_are_a_dataset_and_a_task_again(hub: StandInHub, tmp_path: Path) -> None:
+    task = multi_label_task()
+    rows = [*range(40)]
+    pool = Pool.unlabelled(len(task.train), task.label_sets).reveal({row: int(task.train.labels[row]) for row in rows})
+    push_labels(task, pool, SETTINGS, [], "me/sets", private=True, token=None)
+    loaded = load_dataset(str(hub.files("me/sets")), cache_dir=str(tmp_path / "cache"))
+    again = Task.from_dataset(loaded, test_size=0, id="id")
+    assert again.multi_label
+    for part in ("train", "validation"):
+        split = getattr(again, part)
+        assert again.answers(split.ids) == task.answers(split.ids)
+    card = (hub.files("me/sets") / "README.md").read_text(encoding="utf-8")
+    counts = task.class_counts(task.train.labels[rows]), task.class_counts(task.validation.labels)
+    assert f"| sport | {counts[0][0]} | {counts[1][0]} |" in card
 
 
 def test_without_labels_nothing_is_pushed(hub: StandInHub) -> None:

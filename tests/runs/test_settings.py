@@ -12,7 +12,8 @@ from hybridal.errors import UserError
 from hybridal.runs.settings import DEMO, Settings, default_acquisition, read_settings
 
 FULL = Settings(
-    "mail.csv", text="body", label="kind", multi_label=True, label_separator=";", id="nr", validation="v.csv", test="t.csv", validation_size=0.1, test_size=50,
+    "mail.csv", text="body", label="kind", multi_label=True, label_separator=";", id="nr",
+    validation="v.csv", test="t.csv", validation_size=0.1, test_size=50,
     classes=("ham", "spam"), max_words=9, drop_empty=True, drop_duplicates=True, backbone="tiny", protocol="quick",
     overrides={"rounds": 2, "stop_after": None}, schedule="fixed:2",
     acquisition="badge", signals=("alpha", "cka"), seed=7, device="cpu", labels="l.csv",
