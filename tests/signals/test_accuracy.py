@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybridal.core.label_sets import LabelSets
 from hybridal.errors import UserError
 from hybridal.signals import Snapshot
 from hybridal.signals.accuracy import Accuracy
+from hybridal.signals.f1 import F1
 from hybridal.testing import FakeModel
 
 
@@ -25,6 +27,18 @@ def test_accuracy_snapshot_is_a_count() -> None:
 def test_an_empty_validation_set_is_refused() -> None:
     with pytest.raises(UserError, match="no labelled examples"):
         Accuracy().snapshot(FakeModel(logits=np.empty((0, 2)), labels=[]))
+
+
+def test_with_several_labels_decisions_are_counted() -> None:
+    sets = LabelSets(2)
+    labels = [sets.number([0, 1]), sets.number([]), sets.number([0])]
+    logits = [[9, 9], [-9, -9], [9, 9]]
+    model = FakeModel(logits=logits, labels=labels, label_sets=sets)
+    assert {key: int(value) for key, value in Accuracy().snapshot(model).items()} == {"right": 5, "n": 6}
+    assert F1().snapshot(model)["f1"] == pytest.approx((1 + 2 / 3) / 2)
+    for signal in (Accuracy(), F1()):
+        with pytest.raises(UserError, match="no labelled examples"):
+            signal.snapshot(FakeModel(logits=np.empty((0, 2)), labels=[], label_sets=sets))
 
 
 @pytest.mark.parametrize("right", range(0, 1195, 7))

@@ -46,7 +46,7 @@ def total_nll(logits: Floats, targets: Floats, temperature: float = 1.0) -> floa
 
 
 def _losses(logits: Floats, targets: Floats, temperature: float) -> NDArray[np.float64]:
-    _paired(logits, targets)
+    paired(logits, targets)
     known = ~np.isnan(targets)
     scaled = logits[known].astype(np.float64) / temperature
     found: NDArray[np.float64] = np.logaddexp(0.0, scaled) - targets[known] * scaled
@@ -59,7 +59,7 @@ def decision_ece(probabilities: Floats, targets: Floats, bins: int = BINS) -> fl
     >>> round(decision_ece(np.array([[0.8, 0.1]]), np.array([[1.0, 0.0]])), 3)  # (|1 - 0.8| + |0 - 0.1|) / 2
     0.15
     """
-    _paired(probabilities, targets)
+    paired(probabilities, targets)
     known = ~np.isnan(targets)
     believed, true = probabilities[known].astype(np.float64), targets[known]
     _some(true)
@@ -75,7 +75,7 @@ def decision_brier(probabilities: Floats, targets: Floats) -> float:
     >>> decision_brier(np.array([[0.5, 1.0]]), np.array([[1.0, 1.0]]))
     0.125
     """
-    _paired(probabilities, targets)
+    paired(probabilities, targets)
     known = ~np.isnan(targets)
     _some(targets[known])
     return float(((probabilities[known] - targets[known]) ** 2).mean())
@@ -143,7 +143,7 @@ def label_ranking_precision(probabilities: Floats, targets: Floats) -> float:
     >>> label_ranking_precision(np.array([[0.9, 0.5, 0.1]]), np.array([[0.0, 1.0, 1.0]]))
     0.5833333333333333
     """
-    _paired(probabilities, targets)
+    paired(probabilities, targets)
     precisions = []
     for believed, true in zip(probabilities, targets, strict=True):
         known = ~np.isnan(true)
@@ -156,7 +156,8 @@ def label_ranking_precision(probabilities: Floats, targets: Floats) -> float:
     return float(np.mean(precisions))
 
 
-def _paired(rows: Floats, targets: Floats) -> None:
+def paired(rows: Floats, targets: Floats) -> None:
+    """Raise UserError unless there is at least one row, and targets for each row and class."""
     if rows.shape != targets.shape:
         raise UserError(f"There are targets of shape {targets.shape} for outputs of shape {rows.shape}; give as many.")
     if not len(rows):

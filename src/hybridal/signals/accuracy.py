@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.measures.calibration import paired
 from hybridal.signals import ModelView, Signal, Snapshot
 
 
@@ -36,7 +35,6 @@ class Accuracy(Signal):
 
     def snapshot(self, model: ModelView) -> Snapshot:
         logits, labels = model.validation.logits, model.validation_labels
-        paired(logits, labels)
         right, decisions = model.objective.right(logits, labels)
         return {"right": np.array(right, dtype=np.int64), "n": np.array(decisions, dtype=np.int64)}
 

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.measures.calibration import paired
 from hybridal.signals import ModelView, Signal, Snapshot
 
 
@@ -29,7 +28,6 @@ class F1(Signal):
 
     def snapshot(self, model: ModelView) -> Snapshot:
         logits, labels = model.validation.logits, model.validation_labels
-        paired(logits, labels)
         return {"f1": np.array(model.objective.macro_f1(logits, labels))}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
