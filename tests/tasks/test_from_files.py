@@ -188,7 +188,7 @@ def test_several_labels_need_no_option_but_can_be_refused_or_asked_for(write: Wr
     )
     task = load_files(path, label="label", notify=told.append, test_size=0)
     assert task.multi_label
-    assert told == [f"{path}: labels are lists, so a text may have several classes or none."]
+    assert told == [f"{path}: as its labels are written, a text may have several classes or none."]
     with pytest.raises(UserError, match=r"line 1, column 'label': \['a', 'b'\]; each text has exactly one label here"):
         load_files(path, label="label", multi_label=False)
 

@@ -67,11 +67,11 @@ def test_what_is_inferred_is_told(caplog: pytest.LogCaptureFixture) -> None:
     assert not has_several(['["a"]', "b"], None, "mail", told.append)
     assert not has_several([None], None, "mail", told.append)
     assert has_several([None], True, "mail", told.append)
-    assert [sentence.split(", so")[1] for sentence in told] == [
-        " a text may have several classes or none.",
-        " a text may have several classes or none.",
-        " a text may have several classes or none, although each has one so far; write labels without lists if every "
-        "text has exactly one.",
+    assert told == [
+        "mail: as its labels are written, a text may have several classes or none.",
+        "mail: as its labels are written, a text may have several classes or none.",
+        "mail: as its labels are written, a text may have several classes or none, although each has one so far; if "
+        "every text has exactly one, write labels without lists and name no separator.",
     ]
     assert has_several([frozenset("a"), frozenset("b")], None, "mail")
     assert "although each has one so far" in caplog.text

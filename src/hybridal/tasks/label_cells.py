@@ -148,7 +148,7 @@ def has_several(
         >>> has_several(["food", "sport"], None, "mail.csv")
         False
         >>> has_several(['["food", "sport"]', "[]", None], None, "mail.csv", print)
-        mail.csv: labels are lists, so a text may have several classes or none.
+        mail.csv: as its labels are written, a text may have several classes or none.
         True
     """
     if asked is not None:
@@ -159,11 +159,11 @@ def has_several(
     )
     if several and all(len(answer) == 1 for answer in as_sets(labels) if answer is not None):
         (notify or _log.warning)(
-            f"{where}: labels are lists, so a text may have several classes or none, although each has one so far; "
-            "write labels without lists if every text has exactly one."
+            f"{where}: as its labels are written, a text may have several classes or none, although each has one so "
+            "far; if every text has exactly one, write labels without lists and name no separator."
         )
     elif several:
-        (notify or _log.info)(f"{where}: labels are lists, so a text may have several classes or none.")
+        (notify or _log.info)(f"{where}: as its labels are written, a text may have several classes or none.")
     return several
 
 
