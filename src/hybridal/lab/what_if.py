@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from hybridal.core.rounds import MultiLabelMetrics
 from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
 from hybridal.schedules.hybrid import HybridAL
@@ -153,7 +154,9 @@ def _recorded(source: Path, signal: str) -> list[float | None]:
     if signal in history[0].changes:
         return [fact.changes[signal] for fact in history]
     measured = [fact.validation for fact in history if fact.validation is not None]
-    if signal == "accuracy" and len(measured) == len(history):
+    # With several labels per text, the signal counts decisions, and a record has exact matches.
+    several = any(isinstance(metrics, MultiLabelMetrics) for metrics in measured)
+    if signal == "accuracy" and not several and len(measured) == len(history):
         return _exact_changes([Fraction(metrics.right, metrics.n) for metrics in measured])
     known = ", ".join(history[0].changes) or "none"
     raise UserError(

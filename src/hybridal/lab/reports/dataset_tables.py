@@ -36,6 +36,8 @@ def datasets(results: Results) -> Table | None:
         "Texts per class and split; train is the pool that is learnt from. Where splits are drawn by the run's seed, "
         "these are those of the first seed, and validation is shown before a variant takes a part of it."
     )
+    if any(task.multi_label for _, task in _tasks(results.folder)):
+        caption += " A text with several labels counts for each of them."
     return table_of("datasets", caption, columns, sections, ("Task",))
 
 
@@ -57,13 +59,16 @@ def is_there(folder: StudyFolder, cell: CellPlan) -> bool:
 
 def _classes(task: Task) -> Iterator[Row]:
     labels = [split.labels for _, split in task.splits()]
-    classes = dict(enumerate(task.classes))
-    if any(bool(np.any(split == UNKNOWN)) for split in labels):
-        classes[UNKNOWN] = "(not labelled)"
-    for label, name in classes.items():
+    counts = dict(zip(task.classes, np.transpose([task.class_counts(split) for split in labels]), strict=True))
+    if task.label_sets is not None:
+        none = task.label_sets.number([])
+        counts["(none of these)"] = np.array([np.count_nonzero(split == none) for split in labels])
+    unknown = np.array([np.count_nonzero(split == UNKNOWN) for split in labels])
+    if unknown.any():
+        counts["(not labelled)"] = unknown
+    for name, found in counts.items():
         entries = []
-        for split in labels:
-            n = int(np.count_nonzero(split == label))
+        for split, n in zip(labels, found.tolist(), strict=True):
             entries += [one(n, fixed(0)), one(100 * n / len(split) if len(split) else None, fixed(2))]
         yield (Entry(name), *entries)
     totals = [entry for split in labels for entry in (one(len(split), fixed(0)), MISSING)]

@@ -15,7 +15,7 @@ def endpoint(name: str, measure: grid.Measure) -> Callable[[Results], Table | No
     def table(results: Results) -> Table | None:
         if not results.rows:
             return None
-        shown, seeds = measure.on(results.split), grid.seed_count(results.rows)
+        shown, seeds = measure.among(results.rows).on(results.split), grid.seed_count(results.rows)
         caption = f"{shown.arrow} after the last round per method and task: mean ± std over {seeds}."
         return grid.task_grid(name, caption, (shown,), results.rows)
 

@@ -17,7 +17,7 @@ MAX_LEVELS_FOR_ALL_PAIRS = 5
 def comparisons(results: Results) -> Table | None:
     """Compare the levels of each varied factor over runs that agree in all other factors; None if none varies."""
     rows = results.rows
-    measures = (F1.on(results.split), NLL.on(results.split), *COST)
+    measures = (F1.among(results.rows).on(results.split), NLL.on(results.split), *COST)
     sections = [
         ((COMPARED[factor], measure.title), _compared(rows, factor, measure))
         for factor in varied_factors(rows)

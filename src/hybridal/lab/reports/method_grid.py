@@ -35,12 +35,19 @@ class Measure:
         """The title with the better direction, as in `F1 (higher is better)`."""
         return self.title if self.higher is None else f"{self.title} ({'higher' if self.higher else 'lower'} is better)"
 
+    def among(self, rows: Sequence[Run]) -> Measure:
+        """The measure; F1 as macro-F1 if texts of a run may have several labels, which have a micro-F1 too."""
+        several = self.column == "f1" and any(row.get("micro_f1") is not None for row in rows)
+        return replace(self, title="macro-F1") if several else self
+
     def on(self, split: str) -> Measure:
         """The measure, with the split that it was taken on, as in `Test F1`."""
         return replace(self, title=f"{split.capitalize()} {self.title}")
 
 
 F1 = Measure("F1", "f1", fixed(3), higher=True)
+MICRO_F1 = Measure("micro-F1", "micro_f1", fixed(3), higher=True)
+EXACT_MATCH = Measure("exact match", "exact_match", percent(1), higher=True)
 NLL = Measure("NLL", "nll", fixed(3))
 ECE = Measure("ECE", "ece", percent(1))
 STEPS = Measure("Optimiser steps", "steps", fixed(0))

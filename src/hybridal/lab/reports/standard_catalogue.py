@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hybridal.lab.reports.dataset_tables import dataset_sizes, datasets
 from hybridal.lab.reports.endpoint_tables import endpoint, endpoint_cost
 from hybridal.lab.reports.factor_tables import comparisons
-from hybridal.lab.reports.method_grid import ECE, F1, NLL
+from hybridal.lab.reports.method_grid import ECE, EXACT_MATCH, F1, MICRO_F1, NLL
 from hybridal.lab.reports.study_report import Catalogue
 from hybridal.lab.study.study_results import Results
 
@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 TABLES = {
     "dataset-sizes": dataset_sizes,
     "datasets": datasets,
-    **{f"endpoint-{measure.column}": endpoint(f"endpoint-{measure.column}", measure) for measure in (F1, NLL, ECE)},
+    "endpoint-f1": endpoint("endpoint-f1", F1),
+    "endpoint-micro-f1": endpoint("endpoint-micro-f1", MICRO_F1),
+    "endpoint-exact-match": endpoint("endpoint-exact-match", EXACT_MATCH),
+    "endpoint-nll": endpoint("endpoint-nll", NLL),
+    "endpoint-ece": endpoint("endpoint-ece", ECE),
     "endpoint-cost": endpoint_cost,
     "comparisons": comparisons,
 }
-FRONT = ("endpoint-f1", "comparisons")
+FRONT = ("endpoint-f1", "endpoint-micro-f1", "endpoint-exact-match", "comparisons")
 
 
 def standard_catalogue() -> Catalogue:

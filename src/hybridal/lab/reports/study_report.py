@@ -125,7 +125,8 @@ def study_story(found: Results) -> list[str]:
         for spec, rows in runs.groupby("schedule", sort=False)
     }
     guesses, lengths = _guesses(folder), runs["schedule"].value_counts().to_dict()
-    told += [_guessed(spec, guessed, lengths[spec]) for spec, guessed in guesses.items()]
+    multi_label = "validation_micro_f1" in runs or "test_micro_f1" in runs
+    told += [_guessed(spec, guessed, lengths[spec], multi_label) for spec, guessed in guesses.items()]
     base = means.pop(RETRAIN, None)
     switching = [spec for spec in means if spec == FINETUNE or rules([spec])]
     named = switching if len(means) > MAX_NAMED_SCHEDULES else list(means)
@@ -141,10 +142,11 @@ def _guesses(folder: StudyFolder) -> Counter[str]:
     return Counter(spec for _, spec, history in complete_runs(folder) if guessing(history))
 
 
-def _guessed(spec: str, guesses: int, runs: int) -> str:
+def _guessed(spec: str, guesses: int, runs: int, multi_label: bool = False) -> str:
     some = f"{guesses} of its {count(runs)} models {'is' if guesses == 1 else 'are'} not"
     which = "its model is not" if runs == 1 else "none of its models is" if guesses == runs else some
-    return f"{schedule_name(spec)}: {which} shown to be better than guessing the most frequent class."
+    guess = "giving every text the same classes" if multi_label else "guessing the most frequent class"
+    return f"{schedule_name(spec)}: {which} shown to be better than {guess}."
 
 
 def _against(name: str, row: Mapping[str, float], base: Mapping[str, float]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from hybridal.core.rounds import Metrics, Round
+from hybridal.core.rounds import Metrics, MultiLabelMetrics, Round
 from hybridal.errors import UserError
 from hybridal.lab.study.study import CellPlan
 from hybridal.lab.study.study_folder import StudyFolder
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MEASURES = ("accuracy", "f1", "nll", "ece", "brier", "nll_scaled", "ece_scaled")
+# With several labels per text, `accuracy` is the share of exact matches and `f1` macro-F1.
+MULTI_LABEL_MEASURES = ("micro_f1", "lrap", "hamming")
 CELL = ["task", "backbone", "acquisition", "variant", "seed"]
 FACTORS = (*CELL, "schedule")
 RETRAIN, FINETUNE = "retrain", "finetune"
@@ -62,6 +64,8 @@ class Results:
             seen.add(key)
             for name in ("f1", "nll", "ece", "nll_scaled", "ece_scaled"):
                 row[name] = row[f"{self.split}_{name}"]
+            row["micro_f1"] = row.get(f"{self.split}_micro_f1")
+            row["exact_match"] = None if row["micro_f1"] is None else row[f"{self.split}_accuracy"]
             for name in ("training_time", "seconds"):
                 row[name] = row[name] or None
             row["epochs_a_round"] = row["epochs"] / row["rounds"]
@@ -173,7 +177,8 @@ def round_row(fact: Round) -> Run:
 
 
 def _measures(split: str, metrics: Metrics | None) -> Run:
-    return {f"{split}_{name}": getattr(metrics, name) if metrics else None for name in MEASURES}
+    names = (*MEASURES, *(MULTI_LABEL_MEASURES if isinstance(metrics, MultiLabelMetrics) else ()))
+    return {f"{split}_{name}": getattr(metrics, name) if metrics else None for name in names}
 
 
 def plain_rows(frame: pd.DataFrame) -> list[Run]:
