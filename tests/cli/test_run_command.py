@@ -18,6 +18,7 @@ from hybridal.cli.screen import COLUMNS
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
 from hybridal.measures.advice import Advice, advice, advise, texts_left
+from hybridal.runs.assemble import find_task
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import DEMO, Settings
 from hybridal.testing.small import toy_task
@@ -473,3 +474,53 @@ class TestConfig:
         with pytest.raises(UserError) as caught:
             resolve(RunOptions({}, self.write(tmp_path, content)))
         assert sentence in str(caught.value)
+
+
+class TestSeveralLabels:
+    """A text may have several labels."""
+
+    @pytest.fixture(autouse=True)
+    def in_a_folder_of_its_own(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        rows = [("goal", "sport", 1, 0), ("soup at the match", "sport;food", 1, 1), ("a stone", "[]", 0, 0)] * 30
+        lines = [f"{text} {n},{labels},{sport},{food}" for n, (text, labels, sport, food) in enumerate(rows)]
+        Path("t.csv").write_text("\n".join(["text,labels,sport,food", *lines]) + "\n")
+
+    @pytest.mark.parametrize(
+        ("options", "is_inferred"),
+        [
+            (("--label", "labels", "--multi-label", "--label-separator", ";"), False),
+            (("--label", "labels", "--label-separator", ";"), True),
+            (("--label", "sport", "--label", "food"), False),
+        ],
+    )
+    def test_every_way_to_name_them_makes_the_same_plan(self, options: tuple[str, ...], is_inferred: bool) -> None:
+        ended = hybridal("run", "t.csv", "--text", "text", *options, "--classes", "food,sport", *SMALL, "--dry-run")
+        assert ended.code == 0, ended.stderr
+        assert strict(ended.stdout)["classes"] == ["food", "sport"]
+        assert strict(ended.stdout)["multi_label"] is True
+        assert ("as its labels are written, a text may have several classes" in ended.stderr) == is_inferred
+
+    @pytest.mark.parametrize(
+        ("written", "label"),
+        [({"label": ["sport", "food"]}, ("sport", "food")), ({"label": "labels", "label_separator": ";"}, "labels")],
+    )
+    def test_settings_of_a_file(self, written: dict[str, Any], label: Any) -> None:
+        Path("run.yaml").write_text(json.dumps({"task": "t.csv", "multi_label": True, **written}))
+        settings = resolve(RunOptions({}, Path("run.yaml")))
+        assert (settings.label, settings.multi_label) == (label, True)
+        assert find_task(settings).multi_label
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            (("--label", "sport", "--label", "food", "--label-separator", ";"), "--label-separator is for one column"),
+            (("--label", "labels", "--label-separator", ""), "--label-separator is empty; name what stands between"),
+            (("--label", "sport", "--label", "drinks"), "there is no column 'drinks'"),
+        ],
+    )
+    def test_contradictions_get_one_sentence(self, options: tuple[str, ...], sentence: str) -> None:
+        ended = hybridal("run", "t.csv", *options, *SMALL, "--dry-run")
+        assert (ended.code, ended.stdout) == (2, "")
+        assert sentence in ended.stderr
+        assert ended.stderr.count("\n") == 1

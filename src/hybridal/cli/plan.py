@@ -30,6 +30,7 @@ def print_plan(settings: Settings, task: Task, schedules: Mapping[str, Any], jso
     plan = {
         "task": task.name,
         "classes": list(task.classes),
+        **({"multi_label": True} if task.multi_label else {}),
         "texts": {name: len(split) for name, split in task.splits()},
         **schedules,
         "backbone": settings.backbone,
