@@ -13,7 +13,8 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -30,6 +31,7 @@ from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.web_app import create_app
 from hybridal.errors import UserError
 from hybridal.tasks import load_task
+from hybridal.tasks.label_cells import CellReader
 from hybridal.tasks.read import READERS, count_rows
 
 _PACKAGE = Path(hybridal.__file__).parent
@@ -52,6 +54,8 @@ def check_file(data: bytes, suffix: str) -> None:
         lambda: read_source(path, text="text", label="note", most=1000, drop_empty=True, drop_duplicates=True),
         lambda: count_rows(path, "text", "label", "id"),
         lambda: load_task(path, label="label", drop_empty=True, drop_duplicates=True),
+        lambda: load_task(path, label="label", label_separator=";", drop_empty=True, drop_duplicates=True),
+        lambda: load_task(path, labels=["label", "note"], drop_empty=True),
     ):
         refused(read)
 
@@ -80,13 +84,12 @@ def check_labels_csv(data: bytes, _: str) -> None:
     def pause() -> NoReturn:
         raise _StopWaitingError
 
-    def label() -> None:
-        LabelsFile(path, path.parent / "to_label.csv", ["a", "b"], pause=pause).label({"1": "one", "2": "two"})
+    def label(cells: CellReader) -> None:
+        LabelsFile(path, path.parent / "to_label.csv", cells, pause=pause).label({"1": "one", "2": "two"})
 
-    try:
-        refused(label)
-    except _StopWaitingError:
-        return
+    for cells in (CellReader(["a", "b"]), CellReader(["a", "b"], several=True, separator=";")):
+        with suppress(_StopWaitingError):
+            refused(partial(label, cells))
 
 
 class _StopWaitingError(Exception):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -131,7 +132,7 @@ def test_keys_of_recorded_studies_stay_and_several_labels_have_their_own() -> No
     (before,) = Study("s", (source,), ("retrain",), seeds=(1,)).cells()
     assert before.key == "mail-minilm-margin-s1-2bab5986"
     assert task_key(before.settings) == "mail-a3b3d7c5"
-    others = [{"multi_label": True}, {"label_separator": ";"}, {"label": ["a", "b"]}]
+    others: list[dict[str, Any]] = [{"multi_label": True}, {"label_separator": ";"}, {"label": ["a", "b"]}]
     cells = [Study("s", ({**source, **other},), ("retrain",), seeds=(1,)).cells()[0] for other in others]
     assert len({cell.key for cell in (before, *cells)}) == 4
     assert len({task_key(cell.settings) for cell in (before, *cells)}) == 4
