@@ -82,6 +82,7 @@ class Linear:
 class _View:
     def __init__(self, model: Linear, validation: Outputs | None) -> None:
         self.validation, self.validation_labels = validation, model.validation_labels
+        self.objective = model.task.objective
 
 
 class _Rows:
