@@ -92,6 +92,9 @@ class _Rows:
         self.ids = [model.task.train.ids[row] for row in rows]
         self._logits = model._logits(model.train[rows])
 
+    def thresholds(self) -> Sequence[float]:
+        return ()
+
     def probabilities(self) -> Floats:
         return softmax(self._logits, 1.0)
 
