@@ -29,7 +29,7 @@ PRIOR = 0.1
 # With more classes, all priors are one row of the fit instead of one row each: the same up to rounding, and 10,000
 # classes would otherwise need 800 MB in every step.
 MAX_PRIOR_ROWS = 1000
-# How flat the loss of a decision is, for the scale of the solver: most decisions are certain. With 200 it takes 30 to 50
+# How flat the loss of a decision is, for the scale of the solver: most are certain. With 200 it takes 30 to 50
 # iterations on reuters90, goemotions and hallmarks, with 4 (that of an even chance) 60 to 170.
 MULTI_LABEL_FLATNESS = 200
 # L-BFGS stops when a step gains less than this factor times the machine precision, earlier when penalties are compared.
