@@ -46,6 +46,12 @@ MultiLabel = Annotated[
 LabelSeparator = Annotated[
     str | None, typer.Option(help="What stands between several labels of a text, such as ';'.", rich_help_panel=_TASK)
 ]
+Descriptions = Annotated[
+    str | None,
+    typer.Option(
+        help="File with descriptions of classes: JSON, YAML or CSV (class,description).", rich_help_panel=_TASK
+    ),
+]
 Id = Annotated[str | None, typer.Option(help="Column with the ids (default: row numbers).", rich_help_panel=_TASK)]
 Validation = Annotated[str | None, typer.Option(help="File with the validation split.", rich_help_panel=_TASK)]
 Test = Annotated[str | None, typer.Option(help="File with the test split.", rich_help_panel=_TASK)]
@@ -176,6 +182,7 @@ RUN: Mapping[str, Any] = {
     "drop_duplicates": DropDuplicates,
     "multi_label": MultiLabel,
     "label_separator": LabelSeparator,
+    "descriptions": Descriptions,
     "labels": Labels,
     "backbone": BackboneName,
     "protocol": ProtocolName,

@@ -12,7 +12,7 @@ from hybridal.errors import UserError
 from hybridal.registry import hint_or_list
 
 # Fields that are left out of records and keys while they are not given: keys of recorded studies stay as they were.
-LATER_FIELDS = ("multi_label", "label_separator")
+LATER_FIELDS = ("multi_label", "label_separator", "descriptions")
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class TaskSource:
         multi_label: Whether a text may have several classes; None if the labels tell: lists in cells, several label
             columns and a separator mean that it may.
         label_separator: What stands between the classes in a cell.
+        descriptions: File with descriptions of classes: JSON, YAML or CSV.
 
     Raises:
         UserError: If a value is of the wrong type.
@@ -58,6 +59,7 @@ class TaskSource:
     drop_duplicates: bool = False
     multi_label: bool | None = None
     label_separator: str | None = None
+    descriptions: str | None = None
 
     def __post_init__(self) -> None:
         for name, wrong in type_errors(self):

