@@ -27,7 +27,7 @@ def test_settings_hold_it_flat_and_give_it_alone() -> None:
     given = [name for name in NAMES if name not in LATER_FIELDS]
     assert list(settings.to_json())[: len(given)] == given
     assert settings.source.key_values == [*settings.to_json().values()][: len(given)]
-    several = Settings("mail.csv", multi_label=True, label_separator=";")
+    several = Settings("mail.csv", multi_label=True, label_separator=";", descriptions="classes.json")
     assert list(several.to_json())[: len(NAMES)] == NAMES
     assert several.source.key_values == [*astuple(several.source)]
 

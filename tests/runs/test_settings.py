@@ -12,7 +12,7 @@ from hybridal.errors import UserError
 from hybridal.runs.settings import DEMO, Settings, default_acquisition, read_settings
 
 FULL = Settings(
-    "mail.csv", text="body", label="kind", multi_label=True, label_separator=";", id="nr",
+    "mail.csv", text="body", label="kind", multi_label=True, label_separator=";", id="nr", descriptions="classes.json",
     validation="v.csv", test="t.csv", validation_size=0.1, test_size=50,
     classes=("ham", "spam"), max_words=9, drop_empty=True, drop_duplicates=True, backbone="tiny", protocol="quick",
     overrides={"rounds": 2, "stop_after": None}, schedule="fixed:2",
