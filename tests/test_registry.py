@@ -25,7 +25,8 @@ def test_every_file_is_a_component() -> None:
         "nc", "nc-labelled", "weight-distance",
     ]  # fmt: skip
     assert ACQUISITIONS.names() == [
-        "badge", "bald", "cal", "cardinality", "coreset", "entropy", "least-confidence", "margin", "mmc", "random", "typiclust",
+        "badge", "bald", "cal", "cardinality", "coreset", "entropy", "least-confidence", "margin", "mmc",
+        "random", "typiclust",
     ]  # fmt: skip
 
 
