@@ -120,6 +120,18 @@ _LEARNERS = Study(
     overrides={"initial": 50, "batch": 51, "rounds": 19},
     test_every_round=True,
 )
+# The same with several labels per text, from 50 labels to 1,000.
+_MULTI_LABEL = Study(
+    "multi-label",
+    ("reuters90", "goemotions", "hallmarks"),
+    ("auto", "retrain", "finetune", "refit"),
+    backbones=("minilm",),
+    acquisitions=("margin", "random"),
+    seeds=FEWER_SEEDS,
+    protocol="best",
+    overrides={"initial": 50, "batch": 50, "rounds": 20},
+    test_every_round=True,
+)
 # A class that first appears in round ten: by then the paper's rule has switched for good.
 _LATE_CLASS = Study(
     "late-class",
@@ -168,7 +180,7 @@ def _switch_points(rounds: int) -> Study:
     return _ablation("switch-points", TASKS, (*(f"fixed:{k}" for k in range(1, rounds + 2)), *HYBRIDS))
 
 
-_STUDIES = (*_PAPER, _LEARNERS, _LATE_CLASS, *_FINDINGS)
+_STUDIES = (*_PAPER, _LEARNERS, _MULTI_LABEL, _LATE_CLASS, *_FINDINGS)
 # Reports of these add the catalogue of the paper.
 PAPER_PRESETS = frozenset({study.name for study in (*_PAPER, *_FINDINGS)} | {"switch-points"})
 PRESET_NAMES = (*(study.name for study in _STUDIES), "switch-points")
