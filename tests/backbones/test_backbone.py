@@ -10,7 +10,7 @@ import pytest
 from transformers import AutoModel, AutoTokenizer, ByT5Tokenizer
 
 from hybridal.backbones import Backbone, load_backbone
-from hybridal.backbones.backbone import LOADING, TextEncoder
+from hybridal.backbones.text_encoder import LOADING, TextEncoder
 from hybridal.errors import UserError
 from hybridal.testing.small import toy_task
 

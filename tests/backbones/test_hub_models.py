@@ -43,7 +43,7 @@ def snapshot(folder: Path, *names: str) -> Path:
 def test_cached_model_makes_no_hub_request(serve: Serve, tmp_path: Path) -> None:
     cached = snapshot(tmp_path / "cached", "config.json", "model.safetensors")
     calls, messages = serve(cached, OSError("no connection")), list[str]()
-    assert hub_models.folder("org/name", messages.append) == cached
+    assert hub_models.folder("org/name", None, messages.append) == cached
     assert [(call["id"], call["local_files_only"]) for call in calls] == [("org/name", True)]
     assert messages == []
 
@@ -53,14 +53,14 @@ def test_missing_or_partial_cache_is_downloaded(serve: Serve, tmp_path: Path, th
     cached = snapshot(tmp_path / "cached", *there) if there else FileNotFoundError("not cached")
     remote = snapshot(tmp_path / "remote", "config.json", "model.safetensors")
     calls, messages = serve(cached, remote), list[str]()
-    assert hub_models.folder("org/name", messages.append) == remote
+    assert hub_models.folder("org/name", None, messages.append) == remote
     assert [call.get("local_files_only", False) for call in calls] == [True, False]
     assert messages == ["Downloading org/name from the hub"]
 
 
 def test_only_needed_files_are_downloaded(serve: Serve, tmp_path: Path) -> None:
     calls = serve(FileNotFoundError(), tmp_path)
-    hub_models.folder("org/name", lambda _: None)
+    hub_models.folder("org/name", None, lambda _: None)
     wanted = calls[0]["allow_patterns"]
     assert calls[1]["allow_patterns"] == wanted
     repository = ["config.json", "model.safetensors", "tokenizer.json", "vocab.txt", "merges.txt"]
@@ -75,7 +75,7 @@ def test_only_needed_files_are_downloaded(serve: Serve, tmp_path: Path) -> None:
 def test_failed_download_gives_one_sentence(serve: Serve, error: Exception, reason: str) -> None:
     serve(error, error)
     with pytest.raises(UserError) as caught:
-        hub_models.folder("org/name", lambda _: None)
+        hub_models.folder("org/name", None, lambda _: None)
     assert str(caught.value) == (
         f"Backbone 'org/name' is neither a folder here nor available from the hub ({reason}); "
         "check the name and the connection, or use `backbone=minilm`."

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from hybridal.backbones import BACKBONE_NAMES, hub_models, load_backbone, local_backbone, remote_limits, tiny
+from hybridal.backbones import hub_models, load_backbone, local_backbone, remote_limits, tiny
 from hybridal.backbones.catalogue import CATALOGUE
 from hybridal.errors import UserError
 from hybridal.testing.small import toy_task
@@ -27,27 +28,48 @@ def test_missing_path_makes_no_hub_request(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hub_id"),
+    ("name", "hub_id", "revision"),
     [
-        ("distilbert", "distilbert/distilbert-base-uncased"),
-        ("bert", "google-bert/bert-base-uncased"),
-        ("roberta", "FacebookAI/roberta-base"),
-        ("someone/something", "someone/something"),
+        ("distilbert", "distilbert/distilbert-base-uncased", None),
+        ("bert", "google-bert/bert-base-uncased", None),
+        ("roberta", "FacebookAI/roberta-base", None),
+        ("gte-small", "thenlper/gte-small", CATALOGUE["gte-small"].revision),
+        ("thenlper/gte-small", "thenlper/gte-small", CATALOGUE["gte-small"].revision),
+        ("gte-small@main", "thenlper/gte-small", "main"),
+        ("minilm@main", "sentence-transformers/all-MiniLM-L6-v2", "main"),
+        ("someone/something", "someone/something", None),
+        ("someone/something@v1.0", "someone/something", "v1.0"),
     ],
 )
 def test_names_and_ids_go_to_the_hub(
-    name: str, hub_id: str, encoder_folder: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, hub_id: str, revision: str | None, encoder_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    asked: list[tuple[str, str | None]] = []
 
-    def folder(hub_id: str, notify: Callable[[str], None]) -> Path:
-        asked.append(hub_id)
+    def folder(hub_id: str, revision: str | None, notify: Callable[[str], None]) -> Path:
+        asked.append((hub_id, revision))
         return encoder_folder
 
     monkeypatch.setattr(hub_models, "folder", folder)
     backbone = load_backbone(name, toy_task())
     assert (backbone.name, backbone.folder) == (name, encoder_folder)
-    assert asked == [hub_id]
+    assert asked == [(hub_id, revision)]
+
+
+def test_named_encoders_are_found_in_the_folder_of_models(
+    encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also `minilm`, which is then not taken from its wheel; other names go their usual way."""
+    monkeypatch.setenv("HYBRIDAL_MODELS", str(tmp_path / "models"))
+    with pytest.raises(UserError, match=r"^HYBRIDAL_MODELS: there is no folder .*models; correct the variable or"):
+        local_backbone("gte-small", toy_task())
+    for name in ("gte-small", "minilm", "org/encoder"):
+        folder = shutil.copytree(encoder_folder, tmp_path / "models" / name)
+        assert load_backbone(name, toy_task()).folder == folder
+    monkeypatch.chdir(encoder_folder)
+    assert load_backbone(".", toy_task()).folder == encoder_folder
+    assert local_backbone("e5-small", toy_task()) is None
+    assert load_backbone("tiny", toy_task()).folder == tiny.folder(toy_task())
 
 
 def test_tiny_belongs_to_the_task() -> None:
@@ -68,21 +90,16 @@ def test_a_folder_without_an_encoder(tmp_path: Path) -> None:
         load_backbone(str(tmp_path), toy_task())
 
 
-def test_backbone_names_lists_the_catalogue_and_the_mirror() -> None:
-    assert BACKBONE_NAMES == ("minilm", "mpnet", "tiny", "distilbert", "bert", "roberta")
-
-
-def test_every_named_backbone_is_in_the_catalogue() -> None:
-    assert [*CATALOGUE] == [*BACKBONE_NAMES]
-    made = load_backbone("tiny", toy_task()).limits
-    assert (made.layers, made.positions) == (CATALOGUE["tiny"].layers, CATALOGUE["tiny"].positions)
+def test_limits_and_pooling_of_tiny_are_those_of_the_catalogue() -> None:
+    made, entry = load_backbone("tiny", toy_task()), CATALOGUE["tiny"]
+    assert (made.limits.layers, made.limits.positions, made.pooling) == (entry.layers, entry.positions, entry.pooling)
 
 
 def test_the_limits_of_an_encoder_on_the_hub_are_those_of_its_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "config.json").write_text('{"num_hidden_layers": 3, "max_position_embeddings": 99}')
-    monkeypatch.setattr(hub_models, "configuration", lambda _id: tmp_path)
+    monkeypatch.setattr(hub_models, "configuration", lambda _id, _revision: tmp_path)
     limits = remote_limits("someone/something")
     assert (limits.layers, limits.positions) == (3, 99)
 

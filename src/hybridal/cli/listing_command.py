@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hybridal.cli import options as o
 from hybridal.errors import UserError, one_line
 from hybridal.registry import Registry, hint_or_list
+
+if TYPE_CHECKING:
+    from hybridal.backbones.catalogue import Entry
 
 
 def listing(
@@ -63,7 +66,7 @@ def _names(what: str) -> list[dict[str, str]]:
 
     kinds: Mapping[str, Callable[[], list[dict[str, str]]]] = {
         "tasks": lambda: plain(task_names()),
-        "backbones": lambda: [{"name": name, "about": entry.about} for name, entry in CATALOGUE.items()],
+        "backbones": lambda: [_backbone(name, entry) for name, entry in CATALOGUE.items()],
         "protocols": lambda: plain(PRESETS),
         "schedules": schedules,
         "signals": lambda: described(SIGNALS, SIGNALS.names()),
@@ -73,6 +76,20 @@ def _names(what: str) -> list[dict[str, str]]:
     if what not in kinds:
         raise UserError(f"'{what}' cannot be listed; {hint_or_list(what, ['runs', *kinds])}")
     return kinds[what]()
+
+
+def _backbone(name: str, entry: Entry) -> dict[str, str]:
+    """Return the row of a named backbone; `parameters` are in millions."""
+    return {
+        "name": name,
+        "parameters": f"{entry.parameters:g}M",
+        "layers": str(entry.layers),
+        "languages": entry.languages,
+        "licence": entry.licence,
+        "prefix": entry.prefix,
+        "hub": entry.hub_id or "",
+        "about": entry.about,
+    }
 
 
 def _runs(folder: Path, exact: bool) -> list[dict[str, str]]:

@@ -75,7 +75,7 @@ BackboneName = Annotated[
     str | None,
     typer.Option(
         "--backbone",
-        help="minilm, mpnet, tiny, distilbert, bert, roberta, a folder, or a hub id.",
+        help="minilm, mpnet, gte-small, ... (`hybridal list backbones`), a folder, or a hub id.",
         rich_help_panel=_METHOD,
     ),
 ]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from hybridal.backbones import Backbone
-from hybridal.backbones.backbone import LOADING
+from hybridal.backbones.text_encoder import LOADING
 from hybridal.core.outputs import Ints
 from hybridal.models.acceleration import Graphs, graphs_of
 from hybridal.models.classifier_input import Source

@@ -74,6 +74,10 @@ _BACKBONES = {
     "roberta": "RoBERTa",
     "minilm": "MiniLM",
     "mpnet": "MPNet",
+    "gte-small": "GTE small",
+    "bge-small": "BGE small",
+    "e5-small": "E5 small",
+    "multilingual-e5-small": "Multilingual E5 small",
     "tiny": "Tiny",
 }
 _ACQUISITIONS = {"badge": "BADGE", "bald": "BALD", "cal": "CAL", "coreset": "CoreSet", "typiclust": "TypiClust"}

@@ -13,7 +13,7 @@ import pytest
 import torch
 from transformers import AutoModel
 
-from hybridal.backbones.backbone import TextEncoder
+from hybridal.backbones.text_encoder import TextEncoder
 from hybridal.errors import UserError
 from hybridal.models.export import onnx_export as onnx
 from hybridal.models.export.onnx_export import NEEDED, Probabilities, check_onnx, export_onnx

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from statistics import fmean, stdev
 
-from hybridal.backbones.load import HUB_IDS
+from hybridal.backbones.catalogue import CATALOGUE
 from hybridal.lab.reports.method_grid import COST, SECONDS_NOTE, by_method, sectioned
 from hybridal.lab.study.study_results import RETRAIN, Results, Run, distinct, paired, rules, those, values
 from hybridal.reports.display_names import schedule_name, task_names
@@ -77,8 +77,9 @@ def known_task(name: str) -> str:
 def known_backbone(name: str) -> str:
     """Return the short name of a backbone; hub ids such as `roberta-base` are resolved."""
     lower = name.lower()
-    for short, hub_id in HUB_IDS.items():
-        if lower in (short, hub_id.lower(), hub_id.lower().split("/")[-1]):
+    for short, entry in CATALOGUE.items():
+        hub_id = (entry.hub_id or "").lower()
+        if lower in (short, hub_id, hub_id.split("/")[-1]):
             return short
     return name
 
