@@ -125,7 +125,7 @@ def test_model_follows_the_settings() -> None:
 
 
 def test_slow_steps_are_announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def folder(hub_id: str, notify: Any) -> Path:
+    def folder(hub_id: str, revision: str | None, notify: Any) -> Path:
         notify(f"fetching {hub_id}")
         raise UserError("no hub here")
 
