@@ -6,7 +6,8 @@
 
 `run` makes ten short runs on the processor (four protocols, two backbones; library, command line and study) into a
 folder. `compare` compares the recorded rounds and the exported weights of two such folders. Wall-clock times,
-versions and identifiers are ignored. A key that was renamed between the two versions goes into `RENAMED`.
+versions and identifiers are ignored. A key that was renamed between the two versions goes into `RENAMED`. Metrics of
+versions that did not record the texts per class are converted: their macro-F1 was a mean over all classes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import os
 import subprocess
 import sys
@@ -138,6 +140,17 @@ def renamed(value: Any) -> Any:
     return [renamed(item) for item in value] if isinstance(value, list) else value
 
 
+def with_support(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metrics that lack the texts per class with these, and with macro-F1 over the classes that have texts.
+
+    >>> with_support({"f1": 0.25}, {"f1": 0.5, "support": [10, 0]})
+    {'f1': 0.5, 'support': [10, 0]}
+    """
+    support = new["support"]
+    f1 = old["f1"] * len(support) / sum(map(bool, support))
+    return {**old, "f1": new["f1"] if math.isclose(f1, new["f1"], rel_tol=1e-14) else f1, "support": support}
+
+
 def _files(folder: Path) -> set[str]:
     found = [*folder.rglob("rounds.jsonl"), *folder.rglob("model/model.safetensors")]
     return {path.relative_to(folder).as_posix() for path in found}
@@ -149,6 +162,8 @@ def _lines(path: Path) -> list[Any]:
 
 def _value_differences(where: str, old: Any, new: Any) -> Iterator[str]:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
+        if "support" in new and "support" not in old:
+            old = with_support(old, new)
         for key in sorted({*old, *new} - IGNORED):
             if key not in old or key not in new:
                 yield f"{where}.{key} is only {'after' if key in new else 'before'}"

@@ -39,6 +39,13 @@ def test_a_renamed_key_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert list(records.differences(old, new)) == []
 
 
+@pytest.mark.parametrize(("f1", "count"), [(0.6, 0), (0.3, 1)])
+def test_macro_f1_of_classes_without_texts_is_converted(tmp_path: Path, f1: float, count: int) -> None:
+    old = recorded(tmp_path / "old", {**FACT, "validation": {"f1": 0.2}})
+    new = recorded(tmp_path / "new", {**FACT, "validation": {"f1": f1, "support": [4, 0, 0]}})
+    assert len(list(records.differences(old, new))) == count
+
+
 def test_a_run_that_is_missing_is_named(tmp_path: Path) -> None:
     old = recorded(tmp_path / "old", FACT)
     (tmp_path / "new").mkdir()
