@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hybridal.core.outputs import Floats
-from hybridal.measures.thresholds import MAX_RATE, best_expected_f1, choose_thresholds, most_given
+from hybridal.measures.thresholds import MAX_RATE, best_expected_f1, choose_thresholds, min_threshold
 
 PROBABILITIES = arrays(np.float64, (12, 3), elements=st.floats(0.01, 0.99))
 
@@ -24,7 +24,7 @@ def test_the_best_expected_f1_is_that_of_the_best_threshold(probabilities: Float
 
 
 @given(PROBABILITIES)
-def test_half_of_it_is_a_threshold_that_reaches_it(probabilities: Floats) -> None:
+def test_half_of_the_best_expected_f1_is_a_threshold_that_reaches_it(probabilities: Floats) -> None:
     for column, best in zip(probabilities.T, best_expected_f1(probabilities), strict=True):
         assert expected_f1(column, best / 2 - 1e-12) == pytest.approx(best, abs=1e-6)
 
@@ -32,7 +32,7 @@ def test_half_of_it_is_a_threshold_that_reaches_it(probabilities: Floats) -> Non
 @given(PROBABILITIES)
 def test_no_class_is_given_much_more_often_than_expected(probabilities: Floats) -> None:
     distinct = probabilities + np.arange(12)[:, None] * 1e-9
-    given = (distinct >= most_given(distinct)).sum(axis=0)
+    given = (distinct >= min_threshold(distinct)).sum(axis=0)
     assert (given <= np.ceil(MAX_RATE * distinct.sum(axis=0)).clip(1)).all()
 
 

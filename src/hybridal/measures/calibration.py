@@ -19,7 +19,7 @@ PRIOR_MEAN, PRIOR_SPREAD, ROUND_SPREAD = 0.4, 0.5, 0.5
 BINS = 15
 
 
-def paired(rows: Floats, labels: Ints) -> None:
+def check_pairs(rows: Floats, labels: Ints) -> None:
     """Raise UserError unless there is at least one row, and a valid class number for each row."""
     if len(labels) == 0:
         raise UserError("There are no labelled examples to measure on; give the split at least one.")
@@ -59,7 +59,7 @@ def nll(logits: Floats, labels: Ints, temperature: float = 1.0) -> float:
     >>> round(nll(np.array([[0.0, 0.0], [0.0, 2.0]]), np.array([0, 1])), 4)
     0.41
     """
-    paired(logits, labels)
+    check_pairs(logits, labels)
     return float(-log_softmax(logits, temperature)[np.arange(len(labels)), labels].mean())
 
 
@@ -72,7 +72,7 @@ def temperature(logits: Floats, labels: Ints) -> float:
     >>> round(temperature(logits, np.array([1, 1, 1, 0])), 3)  # 4 / log 3
     3.641
     """
-    _fittable(logits, labels)
+    _check_fittable(logits, labels)
     return fit_by_likelihood(lambda t: nll(logits, labels, t))
 
 
@@ -101,7 +101,7 @@ def shrunk_temperature(logits: Floats, labels: Ints, last: float | None = None, 
     (1.963, 1.496)
     """
     if len(labels):
-        _fittable(logits, labels)
+        _check_fittable(logits, labels)
     return fit_with_prior(lambda t: len(labels) * nll(logits, labels, t) if len(labels) else 0.0, last, trained)
 
 
@@ -127,8 +127,8 @@ def fit_with_prior(loss: Callable[[float], float], last: float | None = None, tr
     return _minimise(cost)
 
 
-def _fittable(logits: Floats, labels: Ints) -> None:
-    paired(logits, labels)
+def _check_fittable(logits: Floats, labels: Ints) -> None:
+    check_pairs(logits, labels)
     if not np.isfinite(logits).all():
         raise UserError(
             "The logits are not finite, so no temperature fits them; training has diverged: lower the learning rate."
@@ -167,7 +167,7 @@ def reliability(probabilities: Floats, labels: Ints, bins: int = BINS) -> Reliab
     >>> diagram.count.tolist(), diagram.confidence.round(3).tolist(), diagram.accuracy.tolist()
     ([0, 2], [0.0, 0.7], [0.0, 0.5])
     """
-    paired(probabilities, labels)
+    check_pairs(probabilities, labels)
     edges = np.linspace(0.0, 1.0, bins + 1)
     confidence = probabilities.max(axis=1).astype(np.float64)
     right = (probabilities.argmax(axis=1) == labels).astype(np.float64)
@@ -202,7 +202,7 @@ def brier(probabilities: Floats, labels: Ints) -> float:
     >>> round(brier(np.array([[0.8, 0.2], [0.4, 0.6]]), np.array([0, 0])), 6)  # (0.08 + 0.72) / 2
     0.4
     """
-    paired(probabilities, labels)
+    check_pairs(probabilities, labels)
     errors = probabilities.astype(np.float64)
     errors[np.arange(len(labels)), labels] -= 1.0
     return float((errors**2).sum(axis=1).mean())

@@ -25,7 +25,7 @@ def accuracy(labels: Ints, predictions: Ints) -> float:
     >>> accuracy(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]))
     0.75
     """
-    _some(labels)
+    _check_not_empty(labels)
     return right_count(labels, predictions) / len(labels)
 
 
@@ -50,7 +50,7 @@ def macro_f1(labels: Ints, predictions: Ints, classes: int) -> float:
         >>> round(macro_f1(np.array([0, 1, 1]), np.array([0, 1, 0]), classes=3), 4)  # (2/3 + 2/3) / 2
         0.6667
     """
-    _some(labels)
+    _check_not_empty(labels)
     hits = np.bincount(labels[labels == predictions], minlength=classes)
     support = np.bincount(labels, minlength=classes)
     either = support + np.bincount(predictions, minlength=classes)
@@ -65,7 +65,7 @@ def measure(logits: Floats, labels: Ints, temperature: float = 1.0) -> Metrics:
     >>> found.right, found.accuracy, round(found.nll, 4), round(found.nll_scaled, 4)
     (1, 0.5, 1.1269, 0.8133)
     """
-    calibration.paired(logits, labels)
+    calibration.check_pairs(logits, labels)
     predictions = logits.argmax(axis=1)
     probabilities = calibration.softmax(logits)
     return Metrics(
@@ -82,6 +82,6 @@ def measure(logits: Floats, labels: Ints, temperature: float = 1.0) -> Metrics:
     )
 
 
-def _some(labels: Ints) -> None:
+def _check_not_empty(labels: Ints) -> None:
     if len(labels) == 0:
         raise UserError("There are no labelled examples to measure on; give the split at least one.")

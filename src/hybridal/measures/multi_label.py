@@ -32,7 +32,7 @@ def decision_nll(logits: Floats, targets: Floats, temperature: float = 1.0) -> f
     0.6931
     """
     losses = _losses(logits, targets, temperature)
-    _some(losses)
+    _check_not_empty(losses)
     return float(losses.mean())
 
 
@@ -46,7 +46,7 @@ def total_nll(logits: Floats, targets: Floats, temperature: float = 1.0) -> floa
 
 
 def _losses(logits: Floats, targets: Floats, temperature: float) -> NDArray[np.float64]:
-    paired(logits, targets)
+    check_pairs(logits, targets)
     known = ~np.isnan(targets)
     scaled = logits[known].astype(np.float64) / temperature
     found: NDArray[np.float64] = np.logaddexp(0.0, scaled) - targets[known] * scaled
@@ -59,10 +59,10 @@ def decision_ece(probabilities: Floats, targets: Floats, bins: int = BINS) -> fl
     >>> round(decision_ece(np.array([[0.8, 0.1]]), np.array([[1.0, 0.0]])), 3)  # (|1 - 0.8| + |0 - 0.1|) / 2
     0.15
     """
-    paired(probabilities, targets)
+    check_pairs(probabilities, targets)
     known = ~np.isnan(targets)
     believed, true = probabilities[known].astype(np.float64), targets[known]
-    _some(true)
+    _check_not_empty(true)
     edges = np.linspace(0.0, 1.0, bins + 1)
     where = np.clip(np.searchsorted(edges, believed, side="left") - 1, 0, bins - 1)
     gaps = np.bincount(where, weights=true - believed, minlength=bins)
@@ -75,9 +75,9 @@ def decision_brier(probabilities: Floats, targets: Floats) -> float:
     >>> decision_brier(np.array([[0.5, 1.0]]), np.array([[1.0, 1.0]]))
     0.125
     """
-    paired(probabilities, targets)
+    check_pairs(probabilities, targets)
     known = ~np.isnan(targets)
-    _some(targets[known])
+    _check_not_empty(targets[known])
     return float(((probabilities[known] - targets[known]) ** 2).mean())
 
 
@@ -121,7 +121,7 @@ def hamming_loss(decisions: Decisions, targets: Floats) -> float:
     0.5
     """
     known = ~np.isnan(targets)
-    _some(targets[known])
+    _check_not_empty(targets[known])
     return float((decisions[known] != (targets[known] > 0)).mean())
 
 
@@ -143,7 +143,7 @@ def label_ranking_precision(probabilities: Floats, targets: Floats) -> float:
     >>> label_ranking_precision(np.array([[0.9, 0.5, 0.1]]), np.array([[0.0, 1.0, 1.0]]))
     0.5833333333333333
     """
-    paired(probabilities, targets)
+    check_pairs(probabilities, targets)
     precisions = []
     for believed, true in zip(probabilities, targets, strict=True):
         known = ~np.isnan(true)
@@ -156,7 +156,7 @@ def label_ranking_precision(probabilities: Floats, targets: Floats) -> float:
     return float(np.mean(precisions))
 
 
-def paired(rows: Floats, targets: Floats) -> None:
+def check_pairs(rows: Floats, targets: Floats) -> None:
     """Raise UserError unless there is at least one row, and targets for each row and class."""
     if rows.shape != targets.shape:
         raise UserError(f"There are targets of shape {targets.shape} for outputs of shape {rows.shape}; give as many.")
@@ -164,6 +164,6 @@ def paired(rows: Floats, targets: Floats) -> None:
         raise UserError("There are no labelled examples to measure on; give the split at least one.")
 
 
-def _some(values: Floats) -> None:
+def _check_not_empty(values: Floats) -> None:
     if not len(values):
         raise UserError("There are no known decisions to measure on; label a text completely.")

@@ -91,11 +91,11 @@ class SingleLabel:
         return found
 
     def right(self, logits: Floats, labels: Ints) -> tuple[int, int]:
-        calibration.paired(logits, labels)
+        calibration.check_pairs(logits, labels)
         return metrics.right_count(labels, self.predict(logits)), len(labels)
 
     def macro_f1(self, logits: Floats, labels: Ints) -> float:
-        calibration.paired(logits, labels)
+        calibration.check_pairs(logits, labels)
         return metrics.macro_f1(labels, self.predict(logits), logits.shape[1])
 
     def nll(self, logits: Floats, labels: Ints, temperature: float = 1.0) -> float:
@@ -150,13 +150,13 @@ class MultiLabel:
 
     def right(self, logits: Floats, labels: Ints) -> tuple[int, int]:
         targets = self.targets(labels)
-        multi_label.paired(logits, targets)
+        multi_label.check_pairs(logits, targets)
         known = int((~np.isnan(targets)).sum())
         return known - round(multi_label.hamming_loss(self.predict(logits), targets) * known), known
 
     def macro_f1(self, logits: Floats, labels: Ints) -> float:
         targets = self.targets(labels)
-        multi_label.paired(logits, targets)
+        multi_label.check_pairs(logits, targets)
         return multi_label.f1_scores(self.predict(logits), targets)[0]
 
     def nll(self, logits: Floats, labels: Ints, temperature: float = 1.0) -> float:

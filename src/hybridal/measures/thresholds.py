@@ -1,7 +1,8 @@
 """Decision thresholds for several labels per text, from calibrated probabilities alone.
 
-With few labels, thresholds that are tuned on labelled texts overfit. If the probabilities are calibrated, the expected
-F1 of a threshold can be computed on unlabelled texts, of which there are many: no label is needed.
+The loop chooses them after each training, on a random sample of unlabelled texts (`Experiment._thresholds`). With few
+labels, thresholds that are tuned on labelled texts overfit. If the probabilities are calibrated, the expected F1 of a
+threshold can be computed on unlabelled texts, of which there are many: no label is needed.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def choose_thresholds(probabilities: Floats, spec: str = "macro_f1") -> NDArray[
     common = best_expected_f1(probabilities.reshape(-1, 1))[0] / 2
     if name == "micro_f1":
         return np.full(classes, common)
-    optimum, most = best_expected_f1(probabilities) / 2, most_given(probabilities)
-    found: NDArray[np.float64] = np.maximum(np.maximum(optimum, most), MIN_SHARE * common)
+    optimum, lowest = best_expected_f1(probabilities) / 2, min_threshold(probabilities)
+    found: NDArray[np.float64] = np.maximum(np.maximum(optimum, lowest), MIN_SHARE * common)
     return found
 
 
@@ -69,13 +70,13 @@ def best_expected_f1(probabilities: Floats) -> NDArray[np.float64]:
     return found
 
 
-def most_given(probabilities: Floats) -> NDArray[np.float64]:
+def min_threshold(probabilities: Floats) -> NDArray[np.float64]:
     """Return the lowest threshold that gives each class to at most `MAX_RATE` times as many texts as expected.
 
     At least one text may get each class.
 
     Example:
-        >>> most_given(np.array([[0.3], [0.2], [0.1], [0.1]])).round(3).tolist()  # 0.7 are expected: two may get it
+        >>> min_threshold(np.array([[0.3], [0.2], [0.1], [0.1]])).round(3).tolist()  # 0.7 are expected: two may get it
         [0.15]
     """
     ranked = _ranked(probabilities)

@@ -1,4 +1,4 @@
-"""Settings of the whole process that hybridal changes. There are no others; importing hybridal changes none.
+"""Settings of the whole process that the library changes. There are no others; `import hybridal` changes none.
 
 | setting | changed | why | undone |
 |---|---|---|---|
@@ -7,8 +7,13 @@
 | `fill_uninitialized_memory` off | with the deterministic mode, which turns it on | filling takes a fifth of a step | no |
 | verbosity and progress bars of transformers | while it loads or saves a model | warnings about a missing head are expected here | yes, on leaving |
 | torch's global random generators | while dropout draws (`torch_generators.py`) | dropout cannot draw from any other | yes, on leaving |
+| torch's number of threads | while a cell of a study runs on a processor (`system/thread_count.py`) | sums of several threads differ in the last digits | yes, on leaving |
+| `csv.field_size_limit` | when `tasks/file_formats.py` is imported | texts are longer than 131,072 characters | no: undoing it would race with another thread's reader |
+| variables of MLflow and Ray, unless set | when a tracker or a private cluster is started | quiet, without usage reports | no |
+| the log level of alembic | when the app's database is opened | each start would log migrations | no |
 
-The command line also sets `GOMP_SPINCOUNT`, and worker processes of a study `TOKENIZERS_PARALLELISM`.
+Programs of ours set more in their own processes: the command line `GOMP_SPINCOUNT` and handlers of SIGINT and SIGTERM, workers of a study
+`TOKENIZERS_PARALLELISM`, the app's server the interval in which threads switch.
 """  # noqa: E501
 
 from __future__ import annotations

@@ -47,8 +47,10 @@ def drawing(height: float, keys: Sequence[Key] = ()) -> Iterator[Figure]:
 def paneled(
     count: int, height: float, keys: Sequence[Key] = (), extra: float = 0.0, **options: Any
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A drawing with panels of this height, below each other; more than three stand in two columns. `extra` inches are
-    left below them."""
+    """A drawing with panels of this height, below each other; more than three stand in two columns.
+
+    `extra` inches are left below them.
+    """
     columns = columns_of(count)
     rows = -(-count // columns)
     with drawing(rows * height + extra, keys) as figure:

@@ -207,7 +207,7 @@ def signal_curve(histories: Histories, signal: str, detectors: Mapping[str, Stab
             _outside(axes, f"t* = {t_star}", (t_star, 1), (0, 3 + 11 * (row % 3)), above, colour, ha="center")
         for epsilon in sorted({detector.epsilon for detector in detectors.values()}):
             axes.axhline(epsilon, color=INK, linestyle=(0, (5, 3)), linewidth=1)
-            _beside(axes, epsilon, f"ε = {threshold(epsilon)}", INK)
+            _label_right(axes, epsilon, f"ε = {threshold(epsilon)}", INK)
         extra = [kit.key("moved", marker="o", markerfacecolor=SURFACE), kit.key("stable (below ε)", marker="o")]
         kit.rounds_legend(figure, histories, extra if detectors else [], shapes=False)
         return figure
@@ -225,11 +225,11 @@ def _scale(axes: Axes, values: list[float], thresholds: list[float]) -> float:
     axes.yaxis.set_minor_locator(NullLocator())
     if still:
         axes.axhline(floor, color=MUTED, linewidth=0.8)
-        _beside(axes, floor, "no change", MUTED)
+        _label_right(axes, floor, "no change", MUTED)
     return floor
 
 
-def _beside(axes: Axes, y: float, text: str, colour: str) -> None:
+def _label_right(axes: Axes, y: float, text: str, colour: str) -> None:
     """A word at the right end of a horizontal line, where no curve can cross it."""
     _outside(axes, text, (1, y), (4, 0), axes.get_yaxis_transform(), colour, va="center")
 

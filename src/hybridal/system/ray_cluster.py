@@ -60,7 +60,7 @@ def _join(ray: Any, address: str) -> None:
     ray.init(address="local", _node_ip_address="127.0.0.1", include_dashboard=False, **quiet)
 
 
-def beside_driver(ray: Any) -> Any:
+def on_driver_node(ray: Any) -> Any:
     """Return the scheduling strategy for an actor that shares the driver's file system."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

@@ -36,7 +36,7 @@ class Spread:
 
 
 def differences(new: Numbers, reference: Numbers) -> tuple[Array, Array]:
-    """new − reference, as computed and with rounding removed: equal differences are then equal, zeros are zero.
+    """Return new − reference, as computed and with rounding removed: equal differences are then equal, zeros are zero.
 
     >>> computed, clean = differences([0.3, 0.4], [0.2, 0.3])
     >>> bool(computed[0] == computed[1]), bool(clean[0] == clean[1])

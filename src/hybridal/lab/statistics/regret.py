@@ -44,9 +44,11 @@ class Optimum:
 
 @dataclass(frozen=True)
 class Regret:
-    """A switch compared with the optimum. If `feasible` is False, the schedule misses the F1 constraint by `shortfall`;
-    its regret may then be negative and must not be averaged with others. `rounds_off` counts from the nearest
-    optimum, below 0 for a switch that came too early.
+    """A switch compared with the optimum.
+
+    If `feasible` is False, the schedule misses the F1 constraint by `shortfall`; its regret may then be negative and
+    must not be averaged with others. `rounds_off` counts from the nearest optimum, below 0 for a switch that came too
+    early.
     """
 
     switch: int
@@ -107,9 +109,9 @@ def switch_round(sequence: str) -> float:
 
 
 def regrets(runs: pd.DataFrame, cost: str) -> list[Run]:
-    """Return, for cells with every switch round, one row per switch round (with an empty `schedule`) and one row per
-    schedule, with the `regret` and the cell's `best` switch round.
+    """Return the regret of every switch round and every schedule, for cells that have every switch round.
 
+    Rows have the `regret` and the cell's `best` switch round; those of a switch round have an empty `schedule`.
     `cost` is a column of the runs. Schedules with the same switch round have the same outcome.
     """
     ends = {name: runs[f"test_{name}"].fillna(runs[f"validation_{name}"]).astype(float) for name in ("nll", "f1")}

@@ -34,8 +34,11 @@ class Setting(Generic[Name]):
 
 @dataclass(frozen=True)
 class Tuned(Generic[Name]):
-    """The rule's choice. `scores` belong to the `candidates`; `ties` have the lowest score, and the cheapest of them is
-    chosen. The choice is the same for every λ from `lam_low` to `lam_high`, both included; None is unbounded."""
+    """The rule's choice.
+
+    `scores` belong to the `candidates`; `ties` have the lowest score, and the cheapest of them is chosen. The choice is
+    the same for every λ from `lam_low` to `lam_high`, both included; None is unbounded.
+    """
 
     chosen: Name
     score: float

@@ -48,8 +48,10 @@ class Attention:
     def backward(
         self, above: Tensor, qkv: Tensor, gathered: Tensor, sums: Tensor, dropout: Dropout
     ) -> tuple[Tensor, Tensor | None]:
-        """The gradient of `qkv`; and where there is a bias, that of each pair of (head, query, key), by its place in
-        the text."""
+        """Return the gradient of `qkv`, and that of the bias if there is one.
+
+        The bias has a gradient for each (head, query, key), by their places in the text.
+        """
         tokens, width = gathered.shape
         found = torch.empty_like(qkv)
         pairs = None if self.bias is None else sums.new_zeros((self.heads, tokens, self.longest))

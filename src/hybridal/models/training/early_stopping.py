@@ -1,4 +1,4 @@
-"""Which weights of a training are kept: the best by validation loss, or the mean of several."""
+"""When a training stops, and which weights it keeps: the best by validation loss, or the mean of several."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from hybridal.updates import Weights
 class BestWeights:
     """The weights of the best evaluation so far: the last one that lowered the best loss by more than `min_delta`.
 
-    The best loss starts at infinity in each round, so that the first evaluation is always kept.
+    The best loss starts at infinity in each round, so that the first evaluation is always kept. Training stops after
+    `stop_after` evaluations without an improvement.
 
     Args:
-        rules: `min_delta`, and how the validation loss is averaged.
+        rules: `min_delta`, `stop_after`, and how the validation loss is averaged.
         loss: The training loss.
         labels: Of the validation texts.
     """
@@ -30,12 +31,13 @@ class BestWeights:
         self.weights: Weights = {}
         self.outputs: Outputs | None = None
 
-    def update(self, evaluation: int, outputs: Outputs, classifier: Classifier) -> None:
-        """Keep the classifier's weights if this evaluation is better."""
+    def update(self, evaluation: int, outputs: Outputs, classifier: Classifier) -> bool:
+        """Keep the classifier's weights if this evaluation is better; return whether training stops now."""
         loss = validation_loss(outputs.logits, self.labels, self.rules, self._loss)
         if loss < self.loss - self.rules.min_delta:
             self.loss = loss
             self.keep(evaluation, outputs, classifier)
+        return evaluation - (self.evaluation or 0) >= (self.rules.stop_after or 0)
 
     def keep(self, evaluation: int, outputs: Outputs | None, classifier: Classifier) -> None:
         """Keep the classifier's weights."""

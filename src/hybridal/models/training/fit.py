@@ -71,11 +71,10 @@ def fit(
     stops = validate is not None and rules.stop_after is not None
 
     def evaluate(number: int) -> bool:
-        """Whether training has gone on for long enough without an improvement."""
+        """Evaluate the classifier; return whether training stops now."""
         assert validate is not None
         with watch("validate"):
-            best.update(number, validate(), classifier)
-        return number - (best.evaluation or 0) >= (rules.stop_after or 0)
+            return best.update(number, validate(), classifier)
 
     if stops and rules.keep_start:
         evaluate(0)

@@ -151,8 +151,9 @@ _GOODS = {
 
 
 def pareto_plane(found: Comparable, cost: Cost = "steps", measure: Literal["nll", "f1"] = "nll") -> Drawn | None:
-    """Draw mean cost against mean NLL (or F1) per (schedule, backbone), with the Pareto frontier with and without
-    NewOnly.
+    """Draw mean cost against mean NLL (or F1) per (schedule, backbone).
+
+    Two Pareto frontiers are drawn, with and without NewOnly.
     """
     points = _plane(found, cost, measure)
     if not points:

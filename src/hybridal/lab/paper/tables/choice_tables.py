@@ -61,8 +61,12 @@ _MIN_SETTINGS = 3
 
 
 def varied(name: str) -> MakeTable:
-    """The table of this name, for studies that vary what it is about: a field of the protocol, when training stops
-    (`early-stopping`), or whatever else (`variants`)."""
+    """Return the function that makes this table for studies that vary its subject, and None for others.
+
+    Args:
+        name: The field of the protocol that is varied; `early-stopping` for fields that decide when training stops, and
+            `variants` for everything else.
+    """
 
     def table(results: Results) -> Table | None:
         about, heading, label_of = _about(results.folder.study)
@@ -76,8 +80,10 @@ def varied(name: str) -> MakeTable:
 
 
 def _about(study: Study) -> tuple[str, str, Callable[[Variant], str]]:
-    """The table that tells a study's variants apart, its heading for them, and how it calls them; no table's name
-    where they do not differ."""
+    """Return the name of the table that compares a study's variants, its heading for them, and their labels.
+
+    The name is that of no table if the variants do not differ.
+    """
     named = {name for variant in study.vary for name in variant}
     fields = {name for name in named if len({repr(variant.get(name, ...)) for variant in study.vary}) > 1}
     if fields and fields <= _STOPPING:

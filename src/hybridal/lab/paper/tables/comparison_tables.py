@@ -67,8 +67,11 @@ def noninferiority(results: Results) -> Table | None:
 
 
 def _references(rows: Sequence[Run]) -> list[tuple[str, list[Run], tuple[str, ...]]]:
-    """Retrain, FineTune, and in each cell that both have the run with the higher F1: a hard reference, which is high by
-    luck too. With each, its own schedules, which are not compared with it."""
+    """Return each reference with its title, its runs, and the schedules that are not compared with it.
+
+    References are Retrain, FineTune, and in each cell the one of both with the higher F1. The last one is hard to
+    reach: the maximum of two is high partly by chance.
+    """
     retrain, finetune = those(rows, schedule=RETRAIN), those(rows, schedule=FINETUNE)
     other = {cell_of(row): row for row in finetune}
     both = [(row, other[cell_of(row)]) for row in retrain if cell_of(row) in other]

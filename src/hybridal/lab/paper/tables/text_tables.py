@@ -34,8 +34,10 @@ BEFORE, AFTER = "Before the switch", "After the switch"
 
 
 def acquiring_runs(folder: StudyFolder) -> list[Run]:
-    """Return runs that retrain and then fine-tune, or do only one of both: one row each with `cell`, `history` and
-    `t_star`, the last round before the switch."""
+    """Return the runs that retrain and then fine-tune, or do only one of both.
+
+    Each row has the run's `cell`, its `history`, and `t_star`, the last round before the switch.
+    """
     rows: list[Run] = []
     for cell, spec, history in complete_runs(folder):
         first = switch_round(history[-1].update_sequence)

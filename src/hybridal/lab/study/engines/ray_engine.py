@@ -12,7 +12,7 @@ from hybridal.lab.study.engines import CellOutcome
 from hybridal.lab.study.engines.ray_worker import JournalWriter, compute, versions
 from hybridal.lab.study.study import CellPlan
 from hybridal.lab.study.study_folder import StudyFolder, task_key
-from hybridal.system.ray_cluster import beside_driver, connected, gpu_share
+from hybridal.system.ray_cluster import connected, gpu_share, on_driver_node
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class _Driver:
         # The engine counts losses: Ray knows no progress and, by default, does not count running out of memory.
         self._compute = ray.remote(num_cpus=1, num_gpus=share, max_retries=0, scheduling_strategy="SPREAD")(compute)
         writer = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(JournalWriter)
-        place = beside_driver(ray)
+        place = on_driver_node(ray)
         keys = [cell.key for cell in cells]
         self.recorder = writer.options(scheduling_strategy=place).remote(folder.path.resolve(), keys)
         self._tasks: dict[str, Any] = {}
