@@ -35,7 +35,7 @@ def opened(app: Served, role: str = "owner") -> Project:
         return Project(app.address + "/", make_token(session, User(me(app.project), "", ""), role, role)[1])
 
 
-def test_all_texts_that_are_found_come_also_where_they_are_too_many_to_be_counted(app: Served) -> None:
+def test_all_matches_are_listed_even_if_they_are_not_counted(app: Served) -> None:
     with app.project.sessions.begin() as session:
         add(session, [(f"m{at}", f"one of many {at}", None) for at in range(MAX_COUNTED + 60)])
     assert [text.id for text in opened(app).texts("many")] == [f"m{at}" for at in range(MAX_COUNTED + 60)]

@@ -104,7 +104,7 @@ def test_links_of_the_readme_lead_somewhere_from_a_package_index(built: Path) ->
         assert (ROOT / path.partition("#")[0]).is_file()
 
 
-def test_a_stranger_gets_from_the_wheel_to_a_model(installed: dict[str, str], tmp_path: Path) -> None:
+def test_from_the_wheel_to_a_model(installed: dict[str, str], tmp_path: Path) -> None:
     tickets(tmp_path)
     where = [sys.executable, "-c", "import hybridal; print(hybridal.__file__)"]
     found = subprocess.run(where, env=installed, cwd=tmp_path, check=True, capture_output=True, text=True).stdout

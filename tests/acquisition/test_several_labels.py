@@ -80,7 +80,7 @@ def test_badge_measures_errors_from_the_predicted_set() -> None:
 
 
 @pytest.mark.parametrize("name", ["cardinality", "mmc"])
-def test_what_needs_several_classes_is_refused_without(name: str) -> None:
+def test_multi_label_acquisition_is_refused_for_single_label_tasks(name: str) -> None:
     with pytest.raises(UserError, match=rf"^The acquisition '{name}' .* exactly one class; use badge, .*margin"):
         check_objective(ACQUISITIONS.make(name), multi_label=False)
 

@@ -83,7 +83,7 @@ def looks(*checks: Callable[[Person], bool]) -> Callable[[Person], object]:
     return act
 
 
-def test_labels_that_are_there_are_taken_at_once(tmp_path: Path) -> None:
+def test_existing_labels_are_used_immediately(tmp_path: Path) -> None:
     person = Person(tmp_path)
     person.own.write_text("id,label\n2,food\n1,sport\n3,nonsense\n")
     assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
@@ -159,7 +159,7 @@ def test_a_misspelt_class_is_mentioned_once_and_waited_out(tmp_path: Path) -> No
     assert person.ear.waits[-1][:2] == (1, 2)
 
 
-def test_a_change_of_mind_that_comes_too_late_is_mentioned(tmp_path: Path) -> None:
+def test_a_late_correction_is_reported(tmp_path: Path) -> None:
     person = Person(tmp_path)
     person.own.write_text("id,label\n1,sport\n2,food\n3,food\n")
     person.annotator.label(TEXTS)
@@ -194,7 +194,7 @@ def test_a_file_that_cannot_be_read_is_mentioned_once_and_waited_out(tmp_path: P
     assert person.ear.messages[0].startswith(f"{person.own} cannot be read at the moment (")
 
 
-def test_a_file_that_is_saved_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_saved_during_reading_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def meanwhile(file: TextIO) -> str:
         monkeypatch.undo()
         person.own.write_text("id,label\n1,food\n2,food\n")
@@ -323,7 +323,7 @@ class TestSeveral:
         assert person.annotator.label(TEXTS) == {"1": frozenset(CLASSES), "2": frozenset()}
         assert person.ear.messages == []
 
-    def test_what_is_not_a_class_is_told_by_name(self, tmp_path: Path) -> None:
+    def test_unknown_classes_are_named(self, tmp_path: Path) -> None:
         def corrects(person: Person) -> None:
             write(person.own, {"1": "sport", "2": '["food"]'})
 
@@ -335,7 +335,7 @@ class TestSeveral:
             f"{person.own}, id '2': ';' names no class; write [] for none of them, or leave it empty for unknown.",
         ]
 
-    def test_a_label_that_changes_later_is_told_but_not_another_spelling(self, tmp_path: Path) -> None:
+    def test_a_changed_label_is_reported_but_not_another_spelling(self, tmp_path: Path) -> None:
         person = Person(tmp_path, several=True)
         write(person.own, {"1": "sport;food", "2": "[]"})
         person.annotator.label(TEXTS)

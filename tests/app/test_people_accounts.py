@@ -10,7 +10,7 @@ from hybridal.errors import UserError
 from .made_up import me, people
 
 
-def test_a_name_is_of_one_person_however_it_is_written(project: Project) -> None:
+def test_names_of_people_are_unique_regardless_of_case(project: Project) -> None:
     with project.sessions.begin() as session:
         ada = add_person(session, "  Ada   Byron ", "annotator")
         assert ada.name == "Ada Byron"

@@ -79,7 +79,7 @@ def test_another_text_gives_another_tiny() -> None:
     assert tiny.folder(task_of("a b")) != tiny.folder(task_of("a c"))
 
 
-def test_the_global_generator_is_left_alone() -> None:
+def test_the_global_generator_is_not_changed() -> None:
     before = torch.get_rng_state()
     tiny.folder(task_of("a b c"))
     assert torch.equal(before, torch.get_rng_state())

@@ -29,13 +29,13 @@ def two_repeats() -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def test_noise_that_hits_a_whole_repeat_leaves_its_ratios_alone() -> None:
+def test_noise_in_a_whole_repeat_does_not_change_its_ratios() -> None:
     _, figures = comparison(two_repeats())
     times = next(f for f in figures if f["name"] == "tweets/round_vs_small_text")
     assert (times["value"], times["low"], times["high"]) == (4.0, 4.0, 4.0)
 
 
-def test_a_ratio_is_that_of_the_task_where_it_is_lowest() -> None:
+def test_the_reported_ratio_is_the_lowest_over_tasks() -> None:
     ratios, _ = comparison(two_repeats())
     assert ratios["round_vs_small_text"] == 3.0
     assert ratios["round_vs_trainer"] == 2.5

@@ -21,7 +21,7 @@ def test_texts_have_words_that_the_encoder_knows_and_the_length_that_was_asked_f
 
 
 @pytest.mark.gpu
-def test_a_step_is_taken_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_step_is_divided_into_kernels(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--size", "tiny"])
     lines = capsys.readouterr().out.splitlines()
     assert "µs a step by the clock" in lines[0]

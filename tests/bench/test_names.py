@@ -12,12 +12,12 @@ CLASSES = 20
 
 def test_class_descriptions_at_the_class_centres_raise_f1() -> None:
     rng = np.random.default_rng(0)
-    middles = rng.normal(size=(CLASSES, 16))
+    centroids = rng.normal(size=(CLASSES, 16))
     labels, truth = rng.integers(CLASSES, size=500), rng.integers(CLASSES, size=300)
-    features, tested = (middles[of] + 0.5 * rng.normal(size=(len(of), 16)) for of in (labels, truth))
-    names = middles + 0.8 * rng.normal(size=middles.shape)
+    features, tested = (centroids[of] + 0.5 * rng.normal(size=(len(of), 16)) for of in (labels, truth))
+    names = centroids + 0.8 * rng.normal(size=centroids.shape)
     once, twice = np.arange(CLASSES), np.tile(np.arange(CLASSES), 2)
-    known = Read(features, labels, tested, truth, [None, (names, once), (np.vstack([names, middles]), twice)])
+    known = Read(features, labels, tested, truth, [None, (names, once), (np.vstack([names, centroids]), twice)])
     found = list(scores(known, CLASSES))
     f1 = {level: np.mean([f1 for n, at, f1, _ in found if (n, at) == (10, level)]) for level in range(3)}
     assert f1[2] > f1[1] + 0.05 > f1[0] + 0.3

@@ -76,7 +76,7 @@ def expected(histories: Sequence[dict[str, tuple[Round, ...]]], spec: str) -> li
     nll = [one.nll / other.nll for one, other in zip(*ends, strict=True) if one and other]
     steps = [[sum(fact.cost.steps for fact in run) for run in each] for each in (own, retrain)]
     shares = [one / other for one, other in zip(*steps, strict=True)]
-    # A switch that is not in the last round shows in the word: the first F is one round after it.
+    # A switch that is not in the last round shows in the update sequence: the first F is one round after it.
     fired = [sequence.index("F") for run in own if "F" in (sequence := run[-1].update_sequence)]
     return [
         str(len(own)),

@@ -27,7 +27,7 @@ BEST = (
 """The defaults, protocol `best` and schedule `auto`, made small: a probe in round 1, a training in round 2."""
 
 SWITCHING = ("--schedule", "hybrid:accuracy", "--epsilon", "0.9", "--patience", "1")
-"""Accuracy never moves by 0.9, so t* is 2: the word is RRFF."""
+"""Accuracy never moves by 0.9, so t* is 2: the update sequence is RRFF."""
 
 
 def hybridal(*arguments: object) -> Ended:

@@ -38,7 +38,7 @@ def helped(*arguments: str) -> dict[str, str]:
     return {heading: " ".join(body.split()) for heading, body in sections}
 
 
-def test_options_stand_under_their_headings() -> None:
+def test_options_are_grouped_under_headings() -> None:
     assert helped("show") == {
         "Arguments": "what <str> What to show. [required]",
         "Options": "--plain No colours. --help Show this message and exit.",

@@ -42,7 +42,7 @@ def test_a_field_as_in_yaml(pair: str, expected: dict[str, object]) -> None:
     assert [type(value) for value in found.values()] == [type(value) for value in expected.values()]
 
 
-def test_an_option_of_its_own_comes_on_top() -> None:
+def test_own_options_follow_the_shared_ones() -> None:
     assert overrides(["rounds=3", "batch=5"], rounds=4, initial=None, calibrate=False) == {"rounds": 4, "batch": 5}
     assert overrides(None) == {}
 

@@ -318,7 +318,7 @@ def begun_on_a_gpu(folder: Path) -> Path:
     return folder
 
 
-def test_a_run_of_a_gpu_goes_on_without_one_and_says_from_where_on(
+def test_a_gpu_run_continues_without_one_and_reports_from_which_round(
     half: Path, unbroken: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)

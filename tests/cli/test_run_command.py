@@ -444,7 +444,7 @@ class TestConfig:
             assert settings.rules == protocol("paper", {"rounds": 2})
             assert settings.acquisition_spec == "entropy"
 
-    def test_the_demo_chooses_by_what_is_named(self, tmp_path: Path) -> None:
+    def test_the_demo_uses_the_named_options(self, tmp_path: Path) -> None:
         config = self.write(tmp_path, "protocol: paper\nacquisition: badge\n")
         assert resolve(RunOptions({"overrides": {}}, config)).acquisition_spec == "badge"
         assert (

@@ -74,7 +74,7 @@ def test_a_plan_is_shown_only_of_tasks_that_are_there(
     assert "Study 'mine'" not in output
 
 
-def test_plan_refuses_what_run_refuses(file: Path) -> None:
+def test_plan_and_run_refuse_the_same_settings(file: Path) -> None:
     assert "4 runs in 1 cell" in call("plan", file, *SMALL)[1]
     code, output = call("plan", file, "--set", "initial=5000")
     assert code == 2

@@ -115,7 +115,7 @@ def test_misspelt_value_gets_a_suggestion() -> None:
 
 
 @pytest.mark.parametrize("name", list(PRESETS))
-def test_a_preset_bears_its_name_and_survives_json(name: str) -> None:
+def test_a_preset_has_its_name_and_survives_json(name: str) -> None:
     rules = protocol(name)
     assert rules.name == name
     written = json.loads(json.dumps(rules.to_json()))

@@ -20,7 +20,7 @@ def test_a_program_may_give_paths_and_any_sequence() -> None:
     assert source_of("mail.csv", classes=range(2)).classes == ("0", "1")
 
 
-def test_settings_hold_it_flat_and_give_it_alone() -> None:
+def test_settings_contain_the_task_source_flat_and_return_it() -> None:
     settings = Settings("mail.csv", text="body", test_size=400.0, seed=7)
     assert settings.source == TaskSource("mail.csv", text="body", test_size=400.0)
     assert type(settings.source) is TaskSource

@@ -63,10 +63,10 @@ def hidden(task: Task, train: Any = UNKNOWN, validation: Any = None) -> Task:
 def teach(learner: ActiveLearner, rounds: int = 1) -> list[Round]:
     for _ in range(rounds):
         learner.teach(TASK.answers(learner.query().ids))
-    return bare(learner.history)
+    return without_seconds(learner.history)
 
 
-def bare(history: Sequence[Round]) -> list[Round]:
+def without_seconds(history: Sequence[Round]) -> list[Round]:
     return [replace(fact, seconds={}) for fact in history]
 
 
@@ -156,7 +156,7 @@ def test_saved_learner_keeps_its_entropy_acquisition(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keyword", "meant"), [("learning_rat", "learning_rate"), ("backbon", "backbone"), ("sheduel", "schedule")]
 )
-def test_a_misspelt_keyword_is_met_with_the_right_one(keyword: str, meant: str) -> None:
+def test_a_misspelt_keyword_gets_a_suggestion(keyword: str, meant: str) -> None:
     told = (
         rf"^`{keyword}` is neither an argument of ActiveLearner nor a field of its protocol; did you mean '{meant}'\?$"
     )
@@ -324,7 +324,7 @@ def test_loaded_learner_continues_as_if_never_saved(variant: str, tmp_path: Path
     assert saved.query().ids == asked
     saved.save(tmp_path / "run")
     loaded = ActiveLearner.load(tmp_path / "run")
-    assert bare(loaded.history) == bare(never.history)
+    assert without_seconds(loaded.history) == without_seconds(never.history)
     assert loaded.labels == never.labels
     assert same_weights(loaded, never)
     assert np.array_equal(loaded.predict_proba(TASK.test.texts), never.predict_proba(TASK.test.texts))
@@ -346,7 +346,7 @@ def test_pending_labels_are_saved(rounds: int, tmp_path: Path) -> None:
     assert len(loaded.labels) == 6 * rounds + 3
     never.update()
     loaded.update()
-    assert bare(loaded.history) == bare(never.history)
+    assert without_seconds(loaded.history) == without_seconds(never.history)
 
 
 def test_validation_labels_are_saved(tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ def test_sets_that_are_new_are_saved_and_loaded_as_if_never_saved(tmp_path: Path
     assert read.answers(read.train.ids) == {**loaded.labels, **loaded.validation_labels}
     for learner in (never, loaded):
         learner.teach({id: answers[id] for id in learner.query(4).ids if id in answers})
-    assert bare(loaded.history) == bare(never.history)
+    assert without_seconds(loaded.history) == without_seconds(never.history)
     assert ActiveLearner.load(loaded.save(tmp_path / "run")).labels == loaded.labels
 
 
@@ -419,9 +419,9 @@ def test_second_save_appends_to_the_folder(tmp_path: Path) -> None:
     assert [fact.update_sequence for fact in folder.history()] == ["R", "RR", "RRF"]
     assert len(list(folder.checkpoint.iterdir())) == 1
     loaded = ActiveLearner.load(tmp_path / "run")
-    assert bare(loaded.history)[-1] == bare(never.history)[-1]
+    assert without_seconds(loaded.history)[-1] == without_seconds(never.history)[-1]
     assert loaded.history[-1].acquired
-    assert bare(folder.history()) == bare(never.history)  # the file alone knows what was asked for
+    assert without_seconds(folder.history()) == without_seconds(never.history)  # only the file knows the query
     assert same_weights(loaded, never)
     teach(loaded)
     loaded.save(tmp_path / "run")
@@ -585,7 +585,7 @@ def test_a_round_whose_record_was_cut_off_is_in_the_checkpoint(tmp_path: Path) -
     (tmp_path / "run" / "rounds.jsonl").write_bytes(recorded)  # as if killed before the last line was written
     loaded = ActiveLearner.load(tmp_path / "run")
     assert len(loaded.history) == 2
-    assert bare(loaded.history)[-1] == bare(never.history)[-1]
+    assert without_seconds(loaded.history)[-1] == without_seconds(never.history)[-1]
     teach(loaded)
     loaded.save(tmp_path / "run")
     assert len(Journal(tmp_path / "run" / "rounds.jsonl").read()) == 3

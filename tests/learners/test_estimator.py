@@ -78,7 +78,7 @@ def test_each_update_is_what_scikit_learn_would_do(make: Any) -> None:
     assert fact.validation.accuracy > 0.6
 
 
-def test_newonly_learns_the_newest_alone() -> None:
+def test_newonly_learns_only_the_newest_labels() -> None:
     learner = learner_of(bayes(), "newonly")
     direct = None
     for _ in range(3):
@@ -153,7 +153,7 @@ def test_a_class_that_comes_late_is_learnt_with_all_that_came_before(make: Any, 
     assert np.isfinite(fact.validation.nll)
 
 
-def test_one_class_alone_teaches_some_estimators_nothing_yet() -> None:
+def test_some_estimators_learn_nothing_from_one_class() -> None:
     learner = learner_of(sgd())
     with pytest.raises(UserError, match=r"cannot learn from the labels so far \(.*\); teach more"):
         learner.teach(TASK.answers(first_ids(0, 4)))
@@ -164,7 +164,7 @@ def test_one_class_alone_teaches_some_estimators_nothing_yet() -> None:
     assert fact.labels == 8
 
 
-def test_one_class_alone_is_enough_for_others() -> None:
+def test_some_estimators_learn_from_one_class() -> None:
     learner = learner_of(bayes())
     learner.teach(TASK.answers(first_ids(1, 4)))
     assert learner.predict_proba(X_VALIDATION)[:, 1].tolist() == [1.0] * 30
@@ -173,7 +173,7 @@ def test_one_class_alone_is_enough_for_others() -> None:
 # --- the caller's things -------------------------------------------------------------------------------------------
 
 
-def test_the_callers_estimator_is_left_alone() -> None:
+def test_the_callers_estimator_is_not_modified() -> None:
     estimator = bayes()
     before = copy.deepcopy(vars(estimator))
     learner = learner_of(estimator)
@@ -237,7 +237,7 @@ def test_rows_with_zero_weight_change_nothing(schedule: str) -> None:
         np.testing.assert_allclose(weighted, taught(rows[~wrong]))
 
 
-def test_validation_rows_may_be_missing_where_nothing_looks_at_them() -> None:
+def test_validation_rows_may_be_missing_if_nothing_needs_them() -> None:
     learner = EstimatorLearner(bayes(), X, X[:0], [], TASK.classes, TASK.train.ids, "retrain")
     fact = learner.teach(TASK.answers(learner.query(9).ids)).trained
     assert fact is not None

@@ -72,7 +72,7 @@ def test_ids_that_cannot_be_are_refused(ids: Any, told: str) -> None:
 
 
 @pytest.mark.parametrize(("keyword", "meant"), [("aquisition", "acquisition"), ("bach", "batch")])
-def test_a_misspelt_keyword_is_met_with_the_right_one(keyword: str, meant: str) -> None:
+def test_a_misspelt_keyword_gets_a_suggestion(keyword: str, meant: str) -> None:
     with pytest.raises(UserError, match=rf"^`{keyword}` is neither an argument of Estim.* did you mean '{meant}'\?$"):
         EstimatorLearner(GaussianNB(), X, X, Y, ["down", "up"], "retrain", **{keyword: 3})  # type: ignore[arg-type]
 

@@ -182,7 +182,7 @@ def test_teaching_learns_as_the_schedule_says() -> None:
     assert [fact.round for fact in learner.history] == [1, 2, 3, 4]
 
 
-def test_labels_stand_in_the_order_they_came(learner: Learner) -> None:
+def test_labels_are_in_the_order_of_arrival(learner: Learner) -> None:
     first = learner.query(3).ids
     learner.teach(answers(list(reversed(first))), update=False)  # those asked for: in the order of the question
     free = [id for id in TRUTH if id not in first][:2]
@@ -190,7 +190,7 @@ def test_labels_stand_in_the_order_they_came(learner: Learner) -> None:
     assert list(learner.labels.items()) == list(answers([*first, *free]).items())
 
 
-def test_a_text_whose_label_is_none_is_left_out(learner: Learner) -> None:
+def test_a_text_labelled_none_is_skipped(learner: Learner) -> None:
     first, second, *_ = learner.query().ids
     learner.teach({first: TRUTH[first], second: None}, update=False)
     assert [*learner.labels] == [first]
@@ -236,7 +236,7 @@ def test_an_annotator_that_gives_no_labels_by_id_is_refused(learner: Learner, an
         learner.run(lambda _texts: answered, rounds=1)  # type: ignore[arg-type]
 
 
-def test_queries_may_stand_for_their_ids(learner: Learner) -> None:
+def test_queries_are_accepted_in_place_of_ids(learner: Learner) -> None:
     batch = learner.query(4)
     learner.teach([batch[0], batch[2]], [TRUTH[batch[0].id], TRUTH[batch[2].id]], update=False)
     assert learner.labels == answers([batch.ids[0], batch.ids[2]])

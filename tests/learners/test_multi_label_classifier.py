@@ -150,7 +150,7 @@ def test_damaged_thresholds_are_refused_in_one_sentence(wrong: Any, folder: Path
 
 
 @pytest.mark.parametrize("change", ["hybridal.json", "config.json"])
-def test_one_file_cannot_speak_of_one_label_and_the_other_of_several(change: str, folder: Path, tmp_path: Path) -> None:
+def test_files_that_disagree_about_several_labels_are_refused(change: str, folder: Path, tmp_path: Path) -> None:
     damaged = shutil.copytree(folder, tmp_path / "damaged")
     about = json.loads((damaged / change).read_text())
     about.pop("thresholds")

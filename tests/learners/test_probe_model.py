@@ -70,7 +70,7 @@ def test_predict_before_fit_is_refused() -> None:
         ProbeModel(learner()).query(1)
 
 
-def test_without_a_probe_in_the_protocol_there_is_no_label_for_it() -> None:
+def test_a_protocol_without_probe_needs_no_label_for_it() -> None:
     assert ProbeModel(learner(protocol="paper")).max_labels == 0
     assert ProbeModel(learner()).max_labels == 30
 

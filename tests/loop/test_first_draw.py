@@ -53,7 +53,7 @@ def test_vector_length_does_not_matter(points: Floats, power: int, seed: int) ->
 
 
 @pytest.mark.parametrize("sizes", [[30, 30, 30], [50, 5, 20, 10], [200, 6], [9, 8, 7, 6, 5, 4, 3]])
-def test_each_group_is_met_before_any_is_met_again(sizes: list[int]) -> None:
+def test_each_group_is_visited_before_any_is_visited_twice(sizes: list[int]) -> None:
     points, group = blobs(sizes)
     assert sorted(group[draw(points, len(sizes))]) == list(range(len(sizes)))
 

@@ -291,7 +291,7 @@ def test_cost_of_fitting_the_head_is_counted() -> None:
         assert record.seconds["train"] > 0
 
 
-def test_moments_go_on_only_from_fine_tuning_to_fine_tuning() -> None:
+def test_moments_are_carried_over_only_between_fine_tunings() -> None:
     settings = settings_of("fixed:2", rounds=3, moments="carry", dropout="off")
     states = [state for state, _ in run(settings)]
     assert [state.moments is None for state in states] == [True, False, False]
@@ -300,7 +300,7 @@ def test_moments_go_on_only_from_fine_tuning_to_fine_tuning() -> None:
     assert not same_weights(states[2].weights, fresh[2].weights)
 
 
-def test_moments_go_on_where_only_new_labels_are_learnt() -> None:
+def test_moments_are_carried_over_when_only_new_labels_are_learnt() -> None:
     """As published: nothing is learnt in round 1, so that the optimiser is a fresh one in round 2."""
     published, fresh = (
         [state for state, _ in run(settings_of("newonly", rounds=3, newonly_round_1="skip", moments=moments))]
@@ -599,7 +599,7 @@ def test_newonly_with_nothing_new_does_not_train() -> None:
     assert same_weights(turns[-1][0].weights, turns[-2][0].weights)
 
 
-def test_calibration_changes_the_ranking_through_the_temperature_alone() -> None:
+def test_calibration_changes_the_ranking_only_through_the_temperature() -> None:
     task = toy_task(train=100, validation=30, test=20, classes=3)
     plain, scaled = Watching(), Watching()
     settings = settings_of(rounds=1)

@@ -31,11 +31,11 @@ def test_a_model_must_beat_the_most_frequent_class_by_more_than_chance(metrics: 
     assert bool(guessing_in_words(metrics, "validation")) is guesses
 
 
-def test_an_older_record_without_its_texts_per_class_tells_nothing() -> None:
+def test_a_record_without_texts_per_class_is_not_judged() -> None:
     assert not is_guessing(Metrics(20, 5, 0.25, 0.2, 0.7, 0.1, 0.5, 0.7, 0.1))
 
 
-def test_words_tell_a_model_that_guesses_from_one_that_may_be_better() -> None:
+def test_the_sentence_distinguishes_guessing_from_too_few_texts() -> None:
     assert guessing_in_words(measured(10, 0.33, 10, 10), "test") == (
         "The model is no better than guessing: it is right on 10 of 20 test texts, and always answering the most "
         "frequent class is right on 10."

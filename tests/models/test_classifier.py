@@ -113,7 +113,7 @@ def test_matrices_are_those_of_the_linear_layers(classifier: Classifier) -> None
 
 
 @pytest.mark.parametrize("action", ["load", "fit", "predict", "sample", "gradient"])
-def test_the_global_generator_is_left_alone(action: str, classifier: Classifier, tiny: Backbone, task: Task) -> None:
+def test_the_global_generator_is_not_changed(action: str, classifier: Classifier, tiny: Backbone, task: Task) -> None:
     few = examples_of(tiny, task.train, range(6))
     actions: dict[str, Callable[[], object]] = {
         "load": lambda: classifier_of(tiny, task),

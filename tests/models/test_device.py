@@ -51,7 +51,7 @@ def test_the_gpu_is_taken_where_there_is_one(gpu: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("gpu")
-def test_mixed_precision_only_where_it_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mixed_precision_is_used_only_where_it_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
     assert choose_device("cuda") == Device("cuda", "fp32")
 
@@ -64,7 +64,7 @@ def test_unknown_device_is_refused(wanted: str) -> None:
         choose_device(wanted)
 
 
-def test_apples_gpu_takes_the_plain_path_and_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_apples_gpu_uses_the_plain_path_and_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[str] = []
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     monkeypatch.setattr(torch.mps, "synchronize", lambda: waited.append("mps"))

@@ -176,7 +176,7 @@ class Trap:
 
 
 @pytest.mark.parametrize("pooling", ["mean", "first"])
-def test_a_pickle_of_weights_is_refused_before_it_is_read(tiny: Backbone, tmp_path: Path, pooling: str) -> None:
+def test_pickled_weights_are_refused_unread(tiny: Backbone, tmp_path: Path, pooling: str) -> None:
     folder = tmp_path / "foreign"
     shutil.copytree(tiny.folder, folder)
     (folder / "model.safetensors").unlink()

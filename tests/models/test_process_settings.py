@@ -41,7 +41,7 @@ def new_pages(**environment: str) -> tuple[int, int]:
 
 
 @glibc
-def test_what_one_batch_frees_is_there_for_the_next_until_it_is_given_back() -> None:
+def test_freed_memory_is_kept_for_the_next_batch_until_it_is_returned() -> None:
     kept, fresh = new_pages()
     assert kept < PAGES / 10
     assert fresh > PAGES / 2
@@ -53,7 +53,7 @@ def test_settings_of_the_user_are_kept() -> None:
     assert kept > PAGES / 2
 
 
-def test_another_malloc_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_malloc_is_not_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
     process_settings._malloc.cache_clear()
     try:

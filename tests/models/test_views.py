@@ -38,7 +38,7 @@ def test_signals_see_the_model_as_it_is(task: Task, model: TransformerModel) -> 
     assert np.array_equal(outputs.hidden, direct.hidden)
 
 
-def test_missing_validation_is_reported_by_what_needs_it(task: Task, tiny: Backbone) -> None:
+def test_the_component_that_needs_validation_reports_its_absence(task: Task, tiny: Backbone) -> None:
     model = model_of(unlabelled(task, "validation"), tiny)
     look = model.view(None, POOL)
     with pytest.raises(UserError, match="looks at validation texts, and the task has none with labels; use alpha"):

@@ -87,7 +87,7 @@ def histories_of(*specs: str, rounds: int = 10) -> dict[str, tuple[Round, ...]]:
     return {make_schedule(spec).spec: history_of(spec, rounds) for spec in specs}
 
 
-def bare(history: tuple[Round, ...]) -> tuple[Round, ...]:
+def without_measures(history: tuple[Round, ...]) -> tuple[Round, ...]:
     """The same rounds without validation, test, signals or times."""
     none: Mapping[str, float | None] = {}
     return tuple(

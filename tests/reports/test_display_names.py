@@ -83,7 +83,7 @@ def test_main_schedules_are_distinguishable_with_colour_blindness(eyes: str, sid
         assert one.marker != other.marker
 
 
-def test_a_replay_is_called_by_what_it_takes() -> None:
+def test_the_name_of_a_replay_has_its_argument() -> None:
     assert [schedule_name(spec) for spec in ("auto", "refit", "replay:equal", "replay:equal:balanced")] == [
         "Auto",
         "Refit",

@@ -7,7 +7,7 @@ from hybridal.reports import history_summary as told
 from hybridal.reports.history_summary import detectors_of, own_detectors
 from hybridal.schedules import make_schedule
 
-from .made_up_rounds import SPECS, bare, histories_of, history_of
+from .made_up_rounds import SPECS, histories_of, history_of, without_measures
 
 
 def test_streaks_cover_all_rounds_and_match_the_update_sequence() -> None:
@@ -47,7 +47,7 @@ def test_final_scores_use_test_if_all_schedules_have_it() -> None:
     histories["finetune"] = histories["finetune"][:-1]
     assert told.shared_split(histories) == "validation"
     assert told.final(histories["retrain"], "validation") == ("validation", histories["retrain"][-1].validation)
-    assert told.final(bare(histories["retrain"])) is None
+    assert told.final(without_measures(histories["retrain"])) is None
     assert told.final(()) is None
 
 

@@ -80,7 +80,7 @@ def test_a_task_with_one_label_has_no_table_of_classes() -> None:
     assert [part.title for part in page.back] == ["All rounds"]
 
 
-def test_the_learner_tells_its_state_by_macro_f1(learner: ActiveLearner) -> None:
+def test_the_learners_repr_shows_macro_f1(learner: ActiveLearner) -> None:
     assert final(learner.history) is not None
     assert "macro-F1 0." in repr(learner)
     assert "exact match 0." in repr(learner.history[-1])

@@ -22,7 +22,7 @@ from hybridal.reports.round_figures import (
 )
 
 from .drawn import bars, xs, ys
-from .made_up_rounds import SPECS, bare, histories_of, history_of
+from .made_up_rounds import SPECS, histories_of, history_of, without_measures
 
 FIGURES: list[Callable[[Histories], Figure]] = [
     learning_curve,
@@ -43,7 +43,8 @@ def lines(axes: Axes, spec: str, style: str = "-") -> list[tuple[list[float], li
 @pytest.mark.parametrize("figure", FIGURES)
 def test_figures_are_drawn_with_missing_measurements(figure: Callable[[Histories], Figure]) -> None:
     empty: Histories = {"retrain": ()}
-    for histories in ({}, empty, {"retrain": bare(history_of("retrain", 1))}, {**histories_of("fixed:4"), **empty}):
+    unmeasured = {"retrain": without_measures(history_of("retrain", 1))}
+    for histories in ({}, empty, unmeasured, {**histories_of("fixed:4"), **empty}):
         assert to_svg(figure(histories)).startswith("<svg")
 
 
@@ -72,7 +73,7 @@ def test_a_macro_f1_that_cannot_be_known_is_not_drawn() -> None:
     assert not any(len(xs(line)) for line in f1.get_lines())
 
 
-def test_labels_stand_above_the_rounds() -> None:
+def test_the_axis_above_shows_the_labels() -> None:
     above = learning_curve(histories_of("retrain")).axes[0].child_axes[0]
     assert [label.get_text() for label in above.get_xticklabels()] == [str(48 + 16 * t) for t in range(10)]
 

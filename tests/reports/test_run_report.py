@@ -17,7 +17,7 @@ from hybridal.runs.about_file import write_about
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import make_schedule
 
-from .made_up_rounds import ABOUT, SPECS, bare, histories_of, history_of
+from .made_up_rounds import ABOUT, SPECS, histories_of, history_of, without_measures
 from .page_reader import PageReader, Read, read_page
 
 HOSTILE = "<script>alert('x')</script>\"><img src=https://evil.example/x onerror=alert(1)> $x$ {{ 7 * 7 }}"
@@ -263,7 +263,7 @@ def test_hostile_specs_are_only_texts(tmp_path: Path) -> None:
 )
 def test_report_works_with_minimal_records(spec: str, rounds: int, known: bool) -> None:
     history = history_of(spec)[:rounds]
-    html = render(run_page(history if known else bare(history), make_schedule(spec), ABOUT))
+    html = render(run_page(history if known else without_measures(history), make_schedule(spec), ABOUT))
     page = read_page(html)
     check_self_contained(page, html)
     assert not re.search(r"\bNone\b|\bnan\b", " ".join(page.words))

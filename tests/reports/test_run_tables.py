@@ -6,7 +6,7 @@ from hybridal.reports.report_table import Entry
 from hybridal.reports.run_report import comparison_table, round_table
 from hybridal.schedules import make_schedule
 
-from .made_up_rounds import SPECS, bare, histories_of, history_of
+from .made_up_rounds import SPECS, histories_of, history_of, without_measures
 
 SCHEDULE = make_schedule("hybrid:accuracy")
 
@@ -31,7 +31,7 @@ def test_round_table_has_the_recorded_numbers() -> None:
     assert [cell.text for cell in found["Epochs"]] == [f"{fact.cost.epochs} ({fact.kept_epoch})" for fact in history]
 
 
-def test_a_measure_that_the_texts_are_too_few_to_tell_is_a_dash() -> None:
+def test_a_measure_that_cannot_be_estimated_is_a_dash() -> None:
     few = Metrics(8, 8, 1.0, 0.5, 0.1, 0.2, 0.3, 0.1, 0.2, support=(8, 0))
     history = [replace(fact, validation=few, test=None) for fact in history_of("retrain", 2)]
     table = round_table(history, {})
@@ -52,7 +52,7 @@ def test_stable_rounds_are_strictly_below_epsilon() -> None:
 
 
 def test_unmeasured_values_are_dashes_without_empty_columns() -> None:
-    table = round_table(bare(history_of("retrain", 2)), {})
+    table = round_table(without_measures(history_of("retrain", 2)), {})
     titles = [heading.title for heading in table.columns]
     assert "Test F1" not in titles
     assert not [title for title in titles if title.startswith("Δ")]

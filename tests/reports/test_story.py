@@ -11,7 +11,7 @@ from hybridal.reports.story import cost_story, outlook, settles, story
 from hybridal.schedules import make_schedule
 from hybridal.signals import SIGNALS
 
-from .made_up_rounds import ABOUT, bare, history_of, metrics
+from .made_up_rounds import ABOUT, history_of, metrics, without_measures
 
 
 def told(spec: str, history: Sequence[Round], planned: int | None = 10) -> str:
@@ -186,7 +186,7 @@ def test_frequent_update_changes_are_summarised() -> None:
 
 
 def test_unknown_figures_are_left_out() -> None:
-    history = bare(history_of("hybrid:accuracy", 1))
+    history = without_measures(history_of("hybrid:accuracy", 1))
     text = told("hybrid:accuracy", history)
     assert "1 of 10 rounds" in text
     assert "no labelled validation or test texts" in text

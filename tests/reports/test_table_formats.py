@@ -46,7 +46,7 @@ def test_csv_gives_the_same_numbers_and_words_again(name: str, mean: float, n: i
     assert (float(rows[1][2]), rows[1][3], int(rows[1][4])) == (mean, "", n)
 
 
-def test_a_row_may_begin_with_what_latex_would_take_for_an_argument() -> None:
+def test_a_row_may_begin_with_a_bracket_in_latex() -> None:
     latex = to_latex(of("[1em]"))
     assert "\n    {}[1em] &" in latex
     assert "\n    {}* &" in to_latex(of("*"))

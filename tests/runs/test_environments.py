@@ -11,7 +11,7 @@ def place(device: str, torch: str = "2.9") -> dict[str, Any]:
     return {"versions": {"torch": torch}, "hardware": {"device": device}}
 
 
-def test_only_a_change_is_recorded_and_only_another_device_is_told(tmp_path: Path) -> None:
+def test_only_a_change_is_recorded_and_only_another_device_is_reported(tmp_path: Path) -> None:
     told: list[str] = []
 
     def note(device: str, torch: str, rounds: int) -> None:

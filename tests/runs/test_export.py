@@ -75,7 +75,7 @@ def export(tmp_path: Path) -> Export:
     return export
 
 
-def test_everything_lies_in_one_folder(export: Export) -> None:
+def test_everything_is_in_one_folder(export: Export) -> None:
     folder = export()
     names = {"model.safetensors", "tokenizer.json", "hybridal.json", "README.md"}
     assert {path.name for path in folder.iterdir()} == names
@@ -90,7 +90,7 @@ def test_everything_lies_in_one_folder(export: Export) -> None:
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
 
-def test_the_card_says_how_the_model_came_about(export: Export) -> None:
+def test_the_card_describes_how_the_model_was_trained(export: Export) -> None:
     card = (
         export(test=Metrics(30, 24, 0.8, 0.75, 0.5, 0.11, 0.3, 0.45, 0.06, support=(15, 15))) / "README.md"
     ).read_text()

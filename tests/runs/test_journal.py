@@ -48,7 +48,7 @@ def test_a_file_cut_anywhere_loses_its_last_line_at_most(journal: Journal) -> No
         assert journal.path.read_bytes().endswith(b"\n")
 
 
-def test_a_long_line_that_was_cut_goes_away_whole(journal: Journal) -> None:
+def test_a_long_incomplete_line_is_removed_entirely(journal: Journal) -> None:
     whole = journal.path.read_bytes()
     for length in (65535, 65536, 65537, 200_000):
         journal.path.write_bytes(whole + b"x" * length)

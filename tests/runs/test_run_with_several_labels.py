@@ -58,7 +58,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def people(folder: RunFolder, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever labels writes sets with a separator, and none of the classes as []."""
+    """While the run pauses, write sets with a separator, and [] for none of the classes."""
 
     def pause(_seconds: float) -> None:
         with (folder.path / "to_label.csv").open(newline="") as file:
@@ -76,7 +76,7 @@ def labels_of(folder: RunFolder) -> dict[str, Answer]:
 
 
 @pytest.mark.parametrize("after", [1, 2])
-def test_a_killed_run_with_sets_that_are_new_goes_on_to_the_same_rounds(
+def test_a_killed_run_with_new_label_sets_resumes_to_the_same_rounds(
     after: int, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     histories, labels = [], []

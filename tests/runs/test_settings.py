@@ -147,7 +147,7 @@ def written(tmp_path: Path, content: str | bytes) -> Path:
     return path
 
 
-def test_a_file_names_what_it_wants_to_change(tmp_path: Path) -> None:
+def test_a_file_contains_only_the_settings_that_it_changes(tmp_path: Path) -> None:
     text = "task: mail.csv\nclasses: [ham, spam]\noverrides:\n  rounds: 3\n  stop_after: null\n"
     assert read_settings(written(tmp_path, text)) == {
         "task": "mail.csv",

@@ -211,6 +211,6 @@ def test_one_large_or_several_raised_drifts_exceed_the_limit() -> None:
     assert accumulated_drift([3.0, 0.0, 3.0, 0.0]) < DRIFT_LIMIT
 
 
-def test_auto_decides_from_its_arguments_alone() -> None:
+def test_auto_decides_only_from_its_arguments() -> None:
     history: Any = tuple(played([(LabelChanges(added=16, new_class_count=1, unseen=1), 3.0)] * 9))
     assert Auto().decide(history).spec == Auto().decide(list(history)).spec

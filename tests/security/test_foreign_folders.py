@@ -193,7 +193,7 @@ def test_a_tokenizers_configuration_leads_to_no_file_outside(name: str, electra:
 
 
 @pytest.mark.parametrize("name", ["../../escaped", "/tmp/escaped", "a/../../escaped"])
-def test_a_chat_templates_name_leads_nowhere_when_it_is_saved(name: str, electra: Path, tmp_path: Path) -> None:
+def test_the_name_of_a_chat_template_cannot_leave_the_folder(name: str, electra: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(electra, tmp_path / "copy")
     templates = [{"name": "default", "template": "x"}, {"name": name, "template": "y"}]
     change(folder / "tokenizer_config.json", chat_template=templates)

@@ -62,7 +62,7 @@ def test_zero_probabilities_give_a_finite_divergence() -> None:
     assert jensen_shannon(sure, sure).tolist() == [0.0]
 
 
-def test_divergence_sees_what_agreement_does_not() -> None:
+def test_divergence_changes_where_agreement_does_not() -> None:
     calm, moved = model([0, 1], [0, 1]), model([0, 1], [0, 1])
     moved.unlabelled().logits[:] /= 5
     assert Agreement().change(Agreement().snapshot(calm), Agreement().snapshot(moved)) == 0

@@ -82,7 +82,7 @@ _CTRL_C = "os.kill(os.getpid(), signal.SIGINT)"
     ],
     ids=["inside", "after", "no_progress"],
 )
-def test_ctrl_c_ends_a_process_that_has_not_begun(
+def test_ctrl_c_ends_a_process_that_has_not_started(
     before: str, inside: str, after: str, code: int, out: str, err: str
 ) -> None:
     script = _STOPPED.format(before=before, inside=inside, after=after)

@@ -259,7 +259,7 @@ def test_two_processes_at_once(shelf: Path, folder: Path, tmp_path: Path, there_
     assert leftovers(folder) == []
 
 
-def test_the_slower_of_two_leaves_the_faster_ones_folder_alone(tmp_path: Path) -> None:
+def test_the_slower_of_two_processes_keeps_the_folder_of_the_faster(tmp_path: Path) -> None:
     fresh, folder = tmp_path / "fresh", tmp_path / "folder"
     for place, word in ((fresh, b"slower"), (folder, b"faster")):
         place.mkdir()

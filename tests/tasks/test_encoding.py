@@ -49,7 +49,7 @@ def test_a_byte_that_windows_does_not_know_either(write: Write) -> None:
         read(write("mail.csv", b"text\ncaf\xe9\n\x81\n"))
 
 
-def test_utf16_that_breaks_off_is_told(write: Write) -> None:
+def test_truncated_utf16_is_reported(write: Write) -> None:
     with pytest.raises(UserError, match=r"mail\.csv: not valid UTF-16 .* save the file as UTF-8"):
         read(write("mail.csv", "text\n".encode("utf-16") + b"\x00\xd8\x00"))
 

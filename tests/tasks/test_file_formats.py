@@ -110,7 +110,7 @@ def test_json_may_be_an_array_or_lines(write: Write) -> None:
     assert joined(read_json(write("mail.json", '["a", "b"]'), ["text"])).at(1).endswith("item 2")
 
 
-def test_lines_end_at_line_feeds_alone(write: Write) -> None:
+def test_lines_end_only_at_line_feeds(write: Write) -> None:
     table = joined(read_lines(write("mail.txt", "a\u2028b\r\n\n  c\n"), ["text"]))
     assert (table.columns["text"], table.places) == (["a\u2028b", "  c"], [1, 3])
 

@@ -222,7 +222,7 @@ def test_classes_keep_texts_that_have_others(write: Write) -> None:
         ({"label": "kind", "label_separator": ";"}, r"mail\.csv, line 3, column 'kind': ';' names no class"),
     ],
 )
-def test_what_is_wrong_with_several_labels(write: Write, options: dict[str, Any], told: str) -> None:
+def test_errors_with_several_labels(write: Write, options: dict[str, Any], told: str) -> None:
     path = write("mail.csv", "text,kind,a,b\nx,u;v,0,1\ny,;,1,0\nz,u,1,2\n")
     with pytest.raises(UserError, match=told):
         load_files(path, **options)

@@ -298,7 +298,7 @@ def test_files_and_names(tmp_path: Path) -> None:
         Task.from_name("nothing")
 
 
-def test_labels_that_differ_only_in_capitals_stay_apart_and_are_noted_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_labels_that_differ_only_in_case_stay_separate_and_are_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     data = frame(kind=["Bug", "bug", "idea "] * 20)
     assert from_pandas(data, text="body", label="kind").classes == ("Bug", "bug", "idea ")
     (message,) = caplog.messages
@@ -307,7 +307,7 @@ def test_labels_that_differ_only_in_capitals_stay_apart_and_are_noted_once(caplo
     assert len(caplog.messages) == 1
 
 
-def test_ids_that_are_fractions_come_back_as_such() -> None:
+def test_fractional_ids_are_returned_unchanged() -> None:
     task = from_texts(["a", "b"] * 10, [0, 1] * 10, ids=np.arange(20.0), **NOTHING_HELD)
     assert task.id_type is float
     assert task.id(task.train.ids[3]) == 3.0

@@ -59,7 +59,7 @@ def test_a_row_of_indicators() -> None:
         read_indicators({"a": "x", "b": 0}, "row 1")
 
 
-def test_what_is_inferred_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_inferred_options_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     told: list[str] = []
     assert has_several([frozenset("ab"), None, "c"], None, "mail", told.append)
     assert has_several(['["a"]', "[]"], None, "mail", told.append)

@@ -24,7 +24,7 @@ def test_folders_without_texts_are_no_tasks(mirror: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "classes"), [("ag_news", ("World", "Sports")), ("my-mail", ("ham", "spam", "maybe"))])
-def test_a_task_is_loaded_as_it_stands(mirror: Path, name: str, classes: tuple[str, ...]) -> None:
+def test_a_task_is_loaded_unchanged(mirror: Path, name: str, classes: tuple[str, ...]) -> None:
     task = load_folder(mirror / name)
     assert (task.name, task.classes) == (name, classes)
     assert (len(task.train), len(task.validation), len(task.test)) == (30, 6, 12)

@@ -261,7 +261,7 @@ class TestPieces:
             assert [whole.table.at(row) for row in range(count)] == places
             assert count_rows(tmp_path / name, "text", "label", id) == (count, 0)
 
-    def test_a_key_that_comes_late(self, write: Write) -> None:
+    def test_a_column_that_first_appears_late(self, write: Write) -> None:
         objects = [{"text": str(row), **({"label": "ham"} if row == 7 else {})} for row in range(9)]
         rows = read_rows(write("mail.jsonl", lines(*objects)), "text", "label")
         assert rows.labels == [None] * 7 + ["ham", None]

@@ -24,7 +24,7 @@ def test_a_seed_gives_one_task() -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_a_class_can_be_told_by_its_words(classes: int) -> None:
+def test_the_class_can_be_predicted_from_the_words(classes: int) -> None:
     """A word that occurs in only one class of train identifies the class of every test text that contains it."""
     task = toy_task(train=300, test=100, classes=classes)
     words: list[set[str]] = [set() for _ in range(classes)]

@@ -46,7 +46,7 @@ def test_invalid_number_of_labels_is_refused(older: str) -> None:
         UPDATES.make(f"replay:{older}")
 
 
-def test_as_many_older_as_new_ones_where_there_are_so_many(situate: Situate) -> None:
+def test_as_many_older_as_new_labels_if_there_are_enough(situate: Situate) -> None:
     rows = Replay("equal").plan(situate()).rows.tolist()
     assert sorted(rows) == [0, 1, 2, 4, 5]  # three new, and both of the older
 

@@ -29,7 +29,7 @@ CONTROLS = "bell\x07 tab\t escape\x1b[31m override\u202e left\u2066 line\u2028en
 CLASS = "<i onmouseover=\"document.title='owned'\">&amp;"
 
 
-def test_texts_and_classes_are_only_ever_shown(window: Window, tmp_path: Path) -> None:
+def test_texts_and_classes_are_escaped(window: Window, tmp_path: Path) -> None:
     with served(tmp_path / "p", texts=[SCRIPT, CONTROLS], classes=[CLASS, "b"]) as app:
         page = window.open(app.link)
         seen = []

@@ -239,7 +239,7 @@ def test_new_classes_appear_on_the_open_page_and_keys_keep_their_class(window: W
     expect(buttons).to_have_text(["d", "apple", "b", "c"])
 
 
-def test_a_comment_is_written_to_its_end_whatever_comes_back_meanwhile(window: Window, app: Served) -> None:
+def test_responses_do_not_interrupt_a_comment(window: Window, app: Served) -> None:
     page = window.open(app.link, routed=True)
     first = shown(page)
     held: list[Route] = []
@@ -262,7 +262,7 @@ def test_a_comment_is_written_to_its_end_whatever_comes_back_meanwhile(window: W
     expect(page.locator(".item")).to_contain_text("no class")
 
 
-def test_coming_back_leaves_a_text_that_came_since_and_its_flag(window: Window, app: Served) -> None:
+def test_going_back_keeps_the_next_text_and_its_flag(window: Window, app: Served) -> None:
     page = window.open(app.link, routed=True)
     shown(page)
     held: list[Route] = []
@@ -296,7 +296,7 @@ def test_keys_are_silent_in_fields_and_dialogs_and_when_switched_off(window: Win
     assert len(app.answers()) == 1
 
 
-def test_classes_are_defined_as_one_goes(window: Window, tmp_path: Path) -> None:
+def test_classes_are_defined_while_labelling(window: Window, tmp_path: Path) -> None:
     with served(tmp_path / "q", classes=()) as app:
         page = window.open(app.link)
         text = shown(page)  # before anybody has to say what it could be
@@ -449,7 +449,7 @@ def test_label_page_shows_the_advice(window: Window, app: Served, shot: Callable
     shot(page, "advice-phone")
 
 
-def test_a_finger_leaves_no_class_that_looks_chosen_on_the_next_text(window: Window, app: Served) -> None:
+def test_a_tap_leaves_no_class_highlighted_on_the_next_text(window: Window, app: Served) -> None:
     page = window.open(app.link, has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844})
     before = shown(page)
     page.get_by_role("button", name="b", exact=True).tap()

@@ -9,7 +9,7 @@ from .window import Window
 pytestmark = pytest.mark.browser
 
 
-def test_a_page_whose_script_has_not_come_says_so_and_can_be_loaded_again(window: Window, app: Served) -> None:
+def test_a_page_without_its_script_offers_to_reload(window: Window, app: Served) -> None:
     page = window.open(app.link, routed=True)
     for script in ("label.js", "card.js"):
         page.route(f"**/{script}", lambda route: route.abort())
@@ -21,7 +21,7 @@ def test_a_page_whose_script_has_not_come_says_so_and_can_be_loaded_again(window
         expect(page.locator("#load-error")).to_be_hidden()
 
 
-def test_a_page_that_waits_for_the_server_says_so_until_it_comes(window: Window, app: Served) -> None:
+def test_a_page_reports_that_it_waits_for_the_server(window: Window, app: Served) -> None:
     page = window.person().new_page()
     page.goto(app.link)
     page.clock.install()

@@ -76,12 +76,12 @@ def test_the_llm_is_followed_beyond_a_lost_connection(window: Window, app: Serve
     page.goto(f"{app.address}/people")
     expect(page.locator("#llm")).to_contain_text("Stopped.")
 
-    def at_work(route: Route) -> None:
+    def respond_running(route: Route) -> None:
         reply = route.fetch()
         told = reply.json()
         route.fulfill(response=reply, json={**told, "state": {**told["state"], "phase": "working"}})
 
-    page.route("**/api/llm", at_work)
+    page.route("**/api/llm", respond_running)
     page.reload()
     expect(page.locator("#llm")).to_contain_text("Running.")
     page.unroute_all()
@@ -167,7 +167,7 @@ def test_a_password_is_changed_by_its_person_and_reset_by_an_owner(
     expect(again.locator("#text")).not_to_be_empty()
 
 
-def test_whom_a_proxy_signed_in_labels_at_once_and_the_owner_decides_what_newcomers_are(
+def test_a_person_signed_in_by_a_proxy_can_label_and_the_owner_sets_the_role_of_new_people(
     window: Window, tmp_path: Path, shot: Callable[[Page, str], None]
 ) -> None:
     with served(tmp_path / "p", sign_in_header="X-Remote-User") as app:

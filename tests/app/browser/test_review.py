@@ -295,7 +295,7 @@ def classes_given(app: Served, text: str) -> list[str | None]:
         return [*session.scalars(given.where(Text.id == text).order_by(Annotation.number))]
 
 
-def test_a_decision_whose_reply_was_lost_is_written_down_once(window: Window, app: Served) -> None:
+def test_a_decision_with_a_lost_response_is_recorded_once(window: Window, app: Served) -> None:
     says(app, me(app.project), "t1", "a", flagged=True)
     page = window.open(app.link, at="/review#flagged", routed=True)
     page.route("**/api/adjudications", lose_the_reply, times=1)
@@ -306,9 +306,7 @@ def test_a_decision_whose_reply_was_lost_is_written_down_once(window: Window, ap
     assert classes_given(app, "t1") == ["a", "a"]  # what was flagged, and the decision
 
 
-def test_an_answer_of_a_dialog_whose_reply_was_lost_is_written_down_once_and_another_one_as_well(
-    window: Window, app: Served
-) -> None:
+def test_a_dialog_answer_with_a_lost_response_is_recorded_once_and_so_is_the_next(window: Window, app: Served) -> None:
     page = window.open(app.link, at="/texts?search=text+12", routed=True)
     page.get_by_role("button", name="Open").click()
     dialog = page.get_by_role("dialog")

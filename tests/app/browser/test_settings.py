@@ -83,7 +83,7 @@ def test_a_class_moves_by_one_place_also_where_another_has_gone(page: Page, app:
     assert names(app) == ["a", "d", "c"]
 
 
-def test_arrow_keys_walk_through_what_a_class_can_become_without_doing_it(page: Page, app: Served) -> None:
+def test_arrow_keys_browse_the_actions_of_a_class_without_running_them(page: Page, app: Served) -> None:
     more = page.get_by_label("More for a")
     more.focus()
     for _ in range(4):
@@ -173,7 +173,7 @@ def test_a_file_is_looked_at_before_its_texts_are_added(
     assert names(app) == ["a", "b", "c", "A"]
 
 
-def test_labels_that_differ_in_capitals_alone_are_named_and_can_be_merged(
+def test_labels_that_differ_only_in_case_are_named_and_can_be_merged(
     page: Page, app: Served, shot: Callable[[Page, str], None]
 ) -> None:
     choose(page, "more.csv", b"text,label\nNew,A\nNewer,b\n")
@@ -281,7 +281,7 @@ def test_a_file_that_the_server_no_longer_has_is_sent_again(window: Window, app:
     expect(page.locator("#upload-status")).to_have_text("1 text added, 0 already in the project.")
 
 
-def test_the_look_at_a_file_fits_a_phone(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
+def test_file_preview_fits_a_phone(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
     page = window.open(app.link, at="/settings", viewport={"width": 390, "height": 844}, has_touch=True)
     choose(page, "mail.csv", SHEET.encode())
     expect(page.locator("#first-rows")).to_be_visible()

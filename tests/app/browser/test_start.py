@@ -53,7 +53,7 @@ def endless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("endless")
-def test_projects_are_created_filled_stand_in_line_are_closed_and_moved(
+def test_projects_are_created_filled_queued_closed_and_moved(
     window: Window, tmp_path: Path, shot: Callable[[Page, str], None]
 ) -> None:
     folder = tmp_path / "all"

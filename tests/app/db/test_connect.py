@@ -127,7 +127,7 @@ def test_a_session_that_only_reads_cannot_write_in_postgresql(tmp_path: Path, em
 
 
 @pytest.mark.postgres
-def test_postgresql_knows_its_texts_from_the_start_and_waits_for_the_disk_unless_told(
+def test_postgresql_has_statistics_from_the_start_and_commits_durably_by_default(
     tmp_path: Path, empty_postgres: str
 ) -> None:
     project = make(tmp_path / "p", db=empty_postgres)

@@ -106,7 +106,7 @@ ANSWERS = st.lists(
         ((".....34121133.3", "1.21334 3.......".replace(" ", ""), "..21344.21133.4"), 0.691),
     ],
 )
-def test_worked_examples_come_out(rows: tuple[str, ...], alpha: float) -> None:
+def test_worked_examples_give_the_published_values(rows: tuple[str, ...], alpha: float) -> None:
     assert agreement(ratings_of(*rows)).alpha == pytest.approx(alpha, abs=5e-4)
 
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from hybridal.app.labelling.consensus import CastVote, Resolution, consensus_of, counts_of, flagged
 
 KINDS = ("person", "file", "llm")
-SAID = st.builds(
+VOTES = st.builds(
     CastVote, st.sampled_from(KINDS), st.none() | st.integers(1, 3), st.integers(1, 99), flagged=st.booleans()
 )
 
 
-@given(st.lists(SAID, max_size=6))
+@given(st.lists(VOTES, max_size=6))
 def test_people_come_before_the_file_and_the_file_before_the_llm(standing: list[CastVote]) -> None:
     given = {kind: {vote.class_number for vote in standing if vote.kind == kind} - {None} for kind in KINDS}
     first = next((kind for kind in KINDS if given[kind]), None)
@@ -32,7 +32,7 @@ def test_a_majority_is_more_than_half(classes: list[int]) -> None:
     assert consensus_of([CastVote("llm", one) for one in [1, 1, 2]], majority=True) is None  # of people alone
 
 
-@given(st.lists(SAID, max_size=6), st.integers(1, 3))
+@given(st.lists(VOTES, max_size=6), st.integers(1, 3))
 def test_the_last_adjudication_wins_over_everybody(standing: list[CastVote], decided: int) -> None:
     earlier = CastVote("person", 1 + decided % 3, 100, decides=True)
     assert consensus_of([CastVote("person", decided, 101, decides=True), *standing, earlier]) == Resolution(

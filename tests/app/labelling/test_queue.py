@@ -89,7 +89,7 @@ def test_a_lease_runs_out(project: Project) -> None:
     assert set(ids(project, one, 20)) < set(mine)
 
 
-def test_the_models_wishes_come_first_in_their_order(no_validation: Project) -> None:
+def test_the_models_queue_comes_first_in_its_order(no_validation: Project) -> None:
     queue(no_validation, ["t7", "t3", "t11"])
     assert ids(no_validation, me(no_validation), 4)[:3] == ["t7", "t3", "t11"]
 

@@ -27,7 +27,7 @@ def rows_of(project: Project, *ids: str) -> list[int]:
         return [*session.scalars(select(Text.row).where(Text.id.in_(ids)))]
 
 
-def test_a_deleted_text_is_nowhere_and_comes_back_as_it_was(tmp_path: Path, db: str | None) -> None:
+def test_a_deleted_text_is_hidden_and_restored_unchanged(tmp_path: Path, db: str | None) -> None:
     project = make(tmp_path / "p", db=db, validation_first=0)
     one, other = people(project, 2)
     with project.sessions.begin() as session:

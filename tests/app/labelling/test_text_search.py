@@ -81,7 +81,7 @@ def test_search_without_an_index_finds_the_same(project: Project) -> None:
     assert found(project, "TEXT 17") == ["t17"]
 
 
-def test_parts_of_one_or_two_letters_are_found_wherever_they_stand_and_many_are_not_all_counted(
+def test_substrings_of_one_or_two_letters_are_found_and_many_matches_are_not_all_counted(
     tmp_path: Path, db: str | None
 ) -> None:
     rare = ["zq at the start", "in the mi zq ddle", "at the end zq", "zq", "nothing of it", "q z"]
@@ -162,7 +162,7 @@ def test_the_index_follows_texts_that_go(tmp_path: Path, db: str | None) -> None
     project.close()
 
 
-def test_texts_are_found_by_what_became_of_them(project: Project) -> None:
+def test_texts_are_found_by_their_status(project: Project) -> None:
     [other] = people(project, 1)
     say(project, me(project), "t1", "a", flagged=True)
     say(project, me(project), "t2", "b")

@@ -31,12 +31,12 @@ from ..made_up import merge_classes
 from .projects import llm_of, made, person, recorded, says, text
 
 SHARE = st.floats(0, 1)
-SAID = st.builds(LlmLabel, st.sampled_from(["bug", "idea"]), SHARE) | st.none()
+ANSWER = st.builds(LlmLabel, st.sampled_from(["bug", "idea"]), SHARE) | st.none()
 GUESS = st.builds(ModelPrediction, st.sampled_from(["bug", "idea"]), SHARE) | st.none()
 RULE = st.builds(Routing, threshold=SHARE, contradiction=SHARE, overlap=SHARE)
 
 
-@given(RULE, SAID, GUESS, st.booleans())
+@given(RULE, ANSWER, GUESS, st.booleans())
 def test_only_confident_uncontradicted_answers_are_accepted(
     rule: Routing, label: LlmLabel | None, prediction: ModelPrediction | None, shared: bool
 ) -> None:
@@ -69,7 +69,7 @@ def test_a_larger_overlap_holds_all_texts_of_a_smaller_one(text: str, one: float
 
 
 @given(SHARE, SHARE)
-def test_people_get_first_what_the_llm_knows_least(one: float, other: float) -> None:
+def test_people_first_get_the_texts_that_the_llm_is_least_sure_of(one: float, other: float) -> None:
     less, more = sorted((one, other))
     assert queue_rank(None) <= queue_rank(LlmLabel("bug", less)) <= queue_rank(LlmLabel("bug", more)) < 0
 
@@ -155,7 +155,7 @@ def test_examples_are_the_first_texts_that_people_labelled(tmp_path: Path) -> No
         assert choose_examples(session, 2) == ("t5", "t1", "t4")
 
 
-def test_the_models_wishes_come_before_the_random_order(tmp_path: Path) -> None:
+def test_the_models_queue_comes_before_the_random_order(tmp_path: Path) -> None:
     project = made(tmp_path, 10)
     with project.sessions.begin() as session:
         session.add_all(

@@ -193,7 +193,7 @@ def test_refused_connection_is_temporary() -> None:
         ask(server)
 
 
-def test_a_server_that_drips_is_not_waited_for_for_ever() -> None:
+def test_a_slowly_dripping_response_times_out() -> None:
     ticks = count()
     with chat_server(in_turn(Sends(labels("bug").body, drips=True))) as server:
         client = client_of(server, timeout=5, sleep=lambda _: None, clock=lambda: next(ticks) * 10)
@@ -246,7 +246,7 @@ def test_unsupported_options_are_left_out_afterwards(names_it: bool) -> None:
     assert server.asked[-1]["max_tokens"] > 0
 
 
-def test_only_what_the_complaint_names_is_left_out() -> None:
+def test_only_the_parameter_named_in_the_error_is_left_out() -> None:
     with chat_server(picky("max_tokens", names_it=True)) as server:
         ask(server)
     assert len(server.asked) == 2

@@ -67,7 +67,7 @@ def test_other_instructions_have_another_fingerprint() -> None:
     assert RULES.fingerprint != Instructions((("bug", "a beetle"), ("idea", "")), RULES.examples).fingerprint
 
 
-def test_the_format_allows_our_classes_alone() -> None:
+def test_the_response_format_allows_only_the_classes_of_the_project() -> None:
     schema = RULES.answer_format()["json_schema"]["schema"]
     assert schema["properties"]["class"]["enum"] == ["bug", "idea"]
     assert schema["required"] == list(schema["properties"])
@@ -104,7 +104,7 @@ def parsed(content: str) -> LlmLabel | None:
 
 
 @given(st.sampled_from(CLASSES), st.floats(0, 1), st.text(max_size=50))
-def test_a_good_answer_is_understood_however_it_is_wrapped(name: str, confidence: float, reason: str) -> None:
+def test_a_valid_answer_is_parsed_in_any_wrapping(name: str, confidence: float, reason: str) -> None:
     answer = json.dumps({"reason": reason, "class": name, "confidence": confidence})
     known = LlmLabel(name, confidence, reason)
     assert parsed(answer) == parsed(f"Here it is:\n```json\n{answer}\n```\nAnything else?") == known

@@ -114,7 +114,7 @@ def test_rounds_go_on_in_one_folder_that_is_a_run(project: Project) -> None:
     assert len(history[-1].acquired) == 24
 
 
-def test_as_it_comes_the_first_model_is_there_after_ten_labels_and_takes_no_step(tmp_path: Path) -> None:
+def test_by_default_the_first_model_needs_ten_labels_and_no_training_step(tmp_path: Path) -> None:
     project = made(tmp_path / "toys.hybridal", batch=16, overrides=DEFAULTS["overrides"])
     cycle = started(project)
     label_some(project, 9, 6)

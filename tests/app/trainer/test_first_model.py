@@ -62,7 +62,7 @@ def only_first(cycle: Cycle, monkeypatch: pytest.MonkeyPatch) -> None:
             cycle.turn()
 
 
-def test_the_first_texts_are_those_that_show_what_there_is(project: Project) -> None:
+def test_the_first_texts_are_representative(project: Project) -> None:
     with project.reads() as session:
         served = serving_order(session)
         pool = {text.id: text.row for text in session.scalars(select(Text).where(Text.split == "pool"))}
@@ -254,7 +254,7 @@ def test_first_model_uses_the_newest_class_descriptions(project: Project) -> Non
     assert probe.weight.shape[0] == 2
 
 
-def test_a_description_that_comes_early_costs_no_reading_again(project: Project, passes: list[int]) -> None:
+def test_an_early_description_causes_no_second_pass(project: Project, passes: list[int]) -> None:
     cycle = prepared(project)
     label_some(project, 6, 6)
     with project.sessions.begin() as session:
@@ -270,7 +270,7 @@ def test_a_description_that_comes_early_costs_no_reading_again(project: Project,
     assert cycle.first.chapter is cycle.chapter
 
 
-def test_its_round_encodes_only_what_it_has_not_seen(project: Project, passes: list[int]) -> None:
+def test_its_round_encodes_only_new_texts(project: Project, passes: list[int]) -> None:
     cycle = prepared(project)
     label_some(project, 6, 6)
     already = len(passes)

@@ -71,7 +71,7 @@ def test_a_wish_is_fulfilled_in_the_same_moment(project: Project) -> None:
     assert (row(project).request, row(project).phase, row(project).learnt_annotation) == ("", "waiting", 0)
 
 
-def test_many_guesses_come_in_parts_and_the_queue_with_the_last(
+def test_many_predictions_are_written_in_parts_and_the_queue_with_the_last(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keeping, "PART", 3)

@@ -106,7 +106,7 @@ def test_a_sign_of_life_comes_only_after_silence(project: Project, monkeypatch: 
     assert (row(project).heartbeat, row(project).phase) == (106, "waiting")
 
 
-def test_a_wish_that_came_meanwhile_stays(project: Project) -> None:
+def test_a_request_made_meanwhile_is_kept(project: Project) -> None:
     ask(project, "finish")
     for handled, left in (("train", "finish"), ("finish", "")):
         with project.sessions.begin() as session:

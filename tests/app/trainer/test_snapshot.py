@@ -129,7 +129,7 @@ def test_a_merged_class_counts_for_what_it_became(project: Project) -> None:
     assert [*now.classes.values()] == ["sport", "food"]
 
 
-def test_new_is_what_the_model_has_not_learnt_as_it_is_now() -> None:
+def test_labels_are_new_if_the_model_has_not_learnt_their_current_value() -> None:
     now = Snapshot(9, 9, {1: "a", 2: "b", 5: "c"}, {"x": 1, "y": 2, "z": 2}, {"v": 1}, 3)
     assert now.labels({}) == LabelCounts(3, [1, 2, 0], 1)
     assert now.labels({"x": 1, "y": 1, "gone": 2}) == LabelCounts(2, [1, 2, 0], 1)

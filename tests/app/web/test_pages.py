@@ -49,7 +49,7 @@ def link(project: Project) -> str:
 
 
 @pytest.mark.parametrize("path", [*PATHS, REFERENCE.path])
-def test_pages_send_strangers_to_the_door(client: Client, path: str) -> None:
+def test_pages_redirect_unauthenticated_clients_to_the_sign_in_page(client: Client, path: str) -> None:
     answer = client(role=None).get(path)
     assert (answer.status_code, answer.headers["location"]) == (303, "/login")
 
@@ -92,7 +92,7 @@ def test_a_token_that_is_markup_stays_text(client: Client) -> None:
     assert "<i>" not in client(role=None).get("/join/%22%3E%3Ci%3E").text
 
 
-def test_the_door_asks_for_a_password_only_where_there_are_any(client: Client) -> None:
+def test_the_sign_in_page_asks_for_a_password_only_if_people_have_passwords(client: Client) -> None:
     assert "Password" not in client(role=None).get("/login").text
     client("annotator")
     assert "Password" in client(role=None).get("/login").text

@@ -59,7 +59,7 @@ def come(behind: FastAPI, name: str | None, client: tuple[str, int] = PROXY) -> 
     return visit
 
 
-def test_whom_the_proxy_signed_in_comes_in_as_what_the_owner_decided(behind: FastAPI, project: Project) -> None:
+def test_a_person_signed_in_by_the_proxy_gets_the_role_set_by_the_owner(behind: FastAPI, project: Project) -> None:
     name_owner(project, "ada@example.org")
     ada, zoe = come(behind, "ada@example.org"), come(behind, "Zoë")
     assert ada.get("/api/project").json()["me"] == {"name": "ada@example.org", "role": "owner"}

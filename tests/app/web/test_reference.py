@@ -39,6 +39,6 @@ def test_the_page_has_every_operation_with_a_command_that_a_shell_reads(
     assert needed == {"key", "text", "action"}
 
 
-def test_a_strange_host_stays_text(app: FastAPI, owner: Visit) -> None:
+def test_an_unknown_host_is_escaped(app: FastAPI, owner: Visit) -> None:
     html = owner.client.get("/programs/api", headers={"Host": 'localhost:1"><b>x'}).text
     assert "<b>x" not in html

@@ -121,7 +121,7 @@ def test_the_operator_sees_all_projects_and_opens_each_as_its_owner(folder: Path
         assert operator.get("/p/mails/api/project").status_code == 401  # each project has its own sessions
 
 
-def test_strangers_learn_nothing(folder: Path) -> None:
+def test_unauthenticated_clients_learn_nothing(folder: Path) -> None:
     with visited(folder) as operator:
         operator.client.cookies.clear()
         assert operator.get("/").headers["location"] == "/login"
@@ -271,7 +271,7 @@ def test_a_disk_that_does_not_answer_makes_no_other_project_wait(folder: Path, m
         waiting.join(30)
 
 
-def test_a_project_whose_threads_all_wait_makes_no_other_wait(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_with_busy_threads_does_not_delay_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(project_threads, "MAX_THREADS", 2)
     with visited(folder) as operator:
         for name in ("mails", "old%20news"):
@@ -377,7 +377,7 @@ def test_a_folder_that_may_not_be_looked_into_and_one_that_is_away_stop_nothing(
         monkeypatch.setattr(Path, "iterdir", iterdir)
 
 
-def test_a_database_that_fails_while_it_is_served_is_its_own_problem(folder: Path) -> None:
+def test_a_failing_database_does_not_affect_other_projects(folder: Path) -> None:
     with visited(folder) as operator:
         operator.get("/open/mails")
         host: Host = operator.client.app.state.host  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 
-def test_the_web_process_never_imports_what_trains() -> None:
+def test_the_web_process_never_imports_training_code() -> None:
     script = (
         "import sys, hybridal.app.web.web_app, hybridal.app.serve\n"
         "print(sorted({'torch', 'transformers', 'sklearn', 'scipy'} & set(sys.modules)))"

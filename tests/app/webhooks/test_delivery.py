@@ -186,7 +186,7 @@ def test_removed_webhook_gets_no_more_events(project: Project, receiver: Receive
         remove_webhook(session, made.number)
 
 
-def test_there_are_not_too_many_and_none_without_an_event(project: Project) -> None:
+def test_webhooks_are_limited_in_number_and_need_an_event(project: Project) -> None:
     with pytest.raises(UserError, match="Choose at least one"), project.sessions.begin() as session:
         add_webhook(session, project, "http://x.org", [])
     for _ in range(MAX_WEBHOOKS):

@@ -57,7 +57,7 @@ def test_methods_by_their_published_names(spec: str, method: str | None) -> None
     assert published_method(spec) == method
 
 
-def test_names_however_they_are_spelt() -> None:
+def test_names_are_found_in_any_spelling() -> None:
     assert {known_task(name) for name in ("agnews", "ag_news", "AG News")} == {"agnews"}
     assert {known_task(name) for name in ("yahoo", "yahoo_answers", "Yahoo-Answers")} == {"yahoo"}
     assert known_task("mine.csv") == "mine.csv"

@@ -39,7 +39,7 @@ from hybridal.system.files import strict_json
 from hybridal.tasks.store import save_task
 from hybridal.testing.small import toy_task
 
-from ...reports.made_up_rounds import ABOUT, SPECS, bare, histories_of, history_of
+from ...reports.made_up_rounds import ABOUT, SPECS, histories_of, history_of, without_measures
 from ...reports.page_reader import Read, read_page
 from .example import made_up_study
 from .studies import write_study
@@ -155,7 +155,7 @@ def run_reports(root: Path) -> dict[str, Any]:
     for name, history in {
         "hybrid:accuracy": history_of("hybrid:accuracy:0.005:2"),
         "anchor:0.6": history_of("anchor:0.6", 4),
-        "hybrid:alpha": bare(history_of("hybrid:alpha:0.0001:3", 3)),
+        "hybrid:alpha": without_measures(history_of("hybrid:alpha:0.0001:3", 3)),
         "retrain": (),
     }.items():
         home = root / name.replace(":", "-")

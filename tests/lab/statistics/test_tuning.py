@@ -93,7 +93,7 @@ def test_choice_has_the_lowest_score(grid: list[Setting[int]], lam: float) -> No
 
 
 @given(settings_, weights, st.floats(0, 1))
-def test_inside_its_range_the_choice_stays_and_outside_it_goes(grid: list[Setting[int]], lam: float, at: float) -> None:
+def test_the_choice_holds_inside_its_range_and_changes_outside(grid: list[Setting[int]], lam: float, at: float) -> None:
     found = select(grid, lam, 0.95)
     high = found.lam_low + 5 if found.lam_high is None else found.lam_high
     inner = scores_of(grid, found.lam_low + at * (high - found.lam_low))

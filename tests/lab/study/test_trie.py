@@ -358,7 +358,7 @@ class TestHistories:
 
 
 class TestNews:
-    def test_schedules_that_look_at_new_labels_share_rounds_and_keep_their_own_reasons(self, tmp_path: Path) -> None:
+    def test_schedules_that_depend_on_new_labels_share_rounds_and_keep_their_own_reasons(self, tmp_path: Path) -> None:
         class Told(Spelt):
             """Retrains when at least three labels came, and says so."""
 

@@ -43,9 +43,7 @@ def test_top_layers_on_cached_states_equal_the_whole_encoder(backbone: Backbone,
     np.testing.assert_allclose(found.logits, expected.logits, atol=0.02)
 
 
-def test_training_changes_the_top_alone_and_what_is_saved_is_whole(
-    backbone: Backbone, task: Task, tmp_path: Path
-) -> None:
+def test_training_changes_only_the_top_layers_and_saves_all(backbone: Backbone, task: Task, tmp_path: Path) -> None:
     classifier = Classifier(backbone, task.classes, 7, CPU, train_layers=1)
     texts = examples_of(backbone, task.train)
     examples = type(texts)(classifier.source(texts.source), texts.rows, texts.labels)  # type: ignore[arg-type]

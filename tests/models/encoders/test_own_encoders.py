@@ -161,7 +161,7 @@ def test_half_precision_weights_are_read_as_float32(backbone: Backbone) -> None:
         {"num_hidden_layers": 1}, {"chunk_size_feed_forward": 4}, {"auto_map": {"AutoModel": "code.Model"}},
     ],
 )  # fmt: skip
-def test_what_is_configured_otherwise_is_left_to_transformers(backbone: Backbone, changes: dict[str, Any]) -> None:
+def test_other_configurations_are_left_to_transformers(backbone: Backbone, changes: dict[str, Any]) -> None:
     assert type(read(backbone)) in (Bert, MPNet)
     path = backbone.folder / CONFIG
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))

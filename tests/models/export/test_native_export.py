@@ -49,7 +49,7 @@ class TestEveryArchitecture:
     @pytest.mark.parametrize(
         ("classes", "size", "temperature"), [(2, 1, 1.0), (5, 3, 2.5), (9, 20, 0.8), (77, 20, 1.3)]
     )
-    def test_transformers_alone_gives_our_probabilities(
+    def test_plain_transformers_gives_the_same_probabilities(
         self, name: str, classes: int, size: float, temperature: float, tmp_path: Path
     ) -> None:
         body = body_of(name)
@@ -74,7 +74,7 @@ class TestEveryArchitecture:
         ours = expected(body.to(kind), weight, bias, 1.5, *batch)
         assert farthest(found(model, *batch), truth) < 2 * farthest(ours, truth) + 0.01
 
-    def test_the_body_is_left_alone_and_found_again(self, name: str) -> None:
+    def test_the_encoder_is_not_modified_and_can_be_extracted(self, name: str) -> None:
         body, head = body_of(name), head_of(5, 3)
         before = {name: value.clone() for name, value in body.state_dict().items() if "pooler" not in name}
         model = native_classifier(body, *head, 2.0, names(5))
@@ -96,7 +96,7 @@ def test_attention_with_additional_inputs_is_refused() -> None:
     assert not is_native_exportable(BertModel(BertConfig(is_decoder=True, **shape)))
 
 
-def test_other_classifiers_are_told_apart() -> None:
+def test_other_classifiers_are_recognised() -> None:
     config = BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
     other = AutoModelForSequenceClassification.from_config(config)
     assert not is_native_export(SavedModel(config.to_diff_dict(), other.state_dict()))

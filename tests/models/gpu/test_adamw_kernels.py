@@ -58,7 +58,7 @@ def by_torch(carried: int) -> list[Tensor]:
 
 
 def by_kernels(runs: list[int]) -> list[Tensor]:
-    """So many steps in each run."""
+    """Train with the GPU kernels: as many steps in each run as the list has."""
     from hybridal.models.gpu.adamw_kernels import FusedEncoderAdamW
 
     weights: Any = Weights()

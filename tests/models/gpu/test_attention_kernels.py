@@ -100,7 +100,7 @@ def test_the_gradient_has_the_masks_of_the_pass_before(lengths: list[int]) -> No
         (64, [64, 32, 16], [32, 32, 16]),
     ],
 )
-def test_blocks_fit_into_what_a_gpu_has(room: int, plain: list[int], biased: list[int]) -> None:
+def test_blocks_fit_into_shared_memory(room: int, plain: list[int], biased: list[int]) -> None:
     """In bf16 with 32 columns a head, in bf16 with 64, and in fp32 with 64; compiled for these GPUs, they do."""
     from hybridal.models.gpu.attention_kernels import max_block_size, shared_memory_bytes
 

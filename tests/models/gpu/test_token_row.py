@@ -8,7 +8,7 @@ TEXTS = [[7, 9, 7], [4], [9, 9]]
 
 
 @needs_kernels
-def test_a_row_knows_where_each_token_stands() -> None:
+def test_a_row_has_the_position_of_each_token() -> None:
     row = row_of(TEXTS, tail=2)
     assert row.values[0].tolist() == [7, 9, 7, 4, 9, 9, 0, 0]
     assert row.positions[0].tolist() == [0, 1, 2, 0, 0, 1, 0, 0]

@@ -107,9 +107,7 @@ def test_moments_that_are_carried_make_one_long_training(classifier: Classifier,
     assert fresh.moments is None
 
 
-def test_a_parameter_without_a_part_in_the_logits_carries_no_moments(
-    classifier: Classifier, examples: Examples
-) -> None:
+def test_a_parameter_that_does_not_affect_the_logits_has_no_moments(classifier: Classifier, examples: Examples) -> None:
     classifier.module.register_parameter("spare", torch.nn.Parameter(torch.ones(2)))
     start = classifier.weights()
     first = train(classifier, examples, weights=start, keeps_moments=True)
@@ -269,7 +267,7 @@ def test_early_stopping_equals_the_textbook_rule(scripted: Scripted) -> None:
         assert (found.kept_epoch, found.cost.epochs) == textbook(losses, patience, min_delta)
 
 
-def test_the_kept_epoch_is_what_comes_back(scripted: Scripted, classifier: Classifier) -> None:
+def test_the_weights_of_the_kept_epoch_are_returned(scripted: Scripted, classifier: Classifier) -> None:
     found, script = scripted([0.9, 0.8, 0.85, 0.86])
     assert same_weights(found.weights, script.weights[1])
     assert same_weights(classifier.weights(), script.weights[1])
@@ -421,7 +419,7 @@ def test_the_mean_of_the_second_half_is_kept(classifier: Classifier, examples: E
     assert same_weights(found.weights, classifier.weights())
 
 
-def test_where_validation_stops_there_is_no_mean(scripted: Scripted) -> None:
+def test_weights_are_not_averaged_if_validation_stops_training(scripted: Scripted) -> None:
     found, script = scripted([0.9, 0.8, 0.85, 0.86], average=True)
     assert same_weights(found.weights, script.weights[1])
 

@@ -48,7 +48,7 @@ def texts(backbone: Backbone, task: Task) -> Examples:
     return found
 
 
-def test_predictions_come_in_the_requested_order_as_if_each_text_were_alone(
+def test_predictions_come_in_the_requested_order_and_are_batch_invariant(
     classifier: Classifier, texts: Examples
 ) -> None:
     found = predict(classifier, texts.source, texts.rows).logits
@@ -104,7 +104,7 @@ def test_sampled_passes_differ_and_repeat(classifier: Classifier, texts: Example
         assert not (samples[one] == samples[other]).all(axis=1).any()  # for no text at all
 
 
-def test_sampled_rows_stand_where_they_were_asked(backbone: Backbone, task: Task, texts: Examples) -> None:
+def test_sampled_rows_keep_the_requested_order(backbone: Backbone, task: Task, texts: Examples) -> None:
     """With masks that let everything through, a sampled pass is a plain one."""
     classifier = classifier_of(backbone, task)
     for layer in classifier.module.modules():

@@ -24,7 +24,7 @@ def test_a_warm_up_rises_to_the_rate_and_stays() -> None:
     assert rates(6, rules(warmup=0.5)).tolist() == pytest.approx([2 / 3, 4 / 3, 2, 2, 2, 2])
 
 
-def test_decay_alone_falls_from_the_rate_towards_0() -> None:
+def test_linear_decay_falls_from_the_rate_towards_0() -> None:
     assert rates(4, rules(decay=True)).tolist() == [2.0, 1.5, 1.0, 0.5]
 
 

@@ -56,7 +56,7 @@ def test_unknown_decisions_do_not_count() -> None:
     assert np.abs(found[2] - whole[2]).max() > 0.01
 
 
-def test_descriptions_are_examples_of_their_class_alone() -> None:
+def test_descriptions_are_examples_of_only_their_class() -> None:
     features, labels, objective = blobs(4, 30, 3)
     described = features[:3] + 1.0, np.arange(3)
     found = fit_probe(features, labels, objective, 3.0, described)

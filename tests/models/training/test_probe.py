@@ -51,7 +51,7 @@ def test_a_class_without_labels_is_possible_and_unlikely() -> None:
 
 
 @pytest.mark.parametrize("labels", [[0], [1, 1, 1]])
-def test_one_class_alone_is_learnt_too(labels: list[int]) -> None:
+def test_a_single_class_can_be_learnt(labels: list[int]) -> None:
     features = np.random.default_rng(0).normal(size=(len(labels), 4))
     found = Prober(0).best(features, np.array(labels), SingleLabel(3)).logits(features)
     assert (found.argmax(axis=1) == labels).all()
@@ -112,7 +112,7 @@ def test_noise_asks_for_a_larger_penalty_than_clear_classes() -> None:
     assert clear < best_penalty(features, np.random.default_rng(1).permutation(labels), SingleLabel(4), seed=0)
 
 
-def test_penalties_that_are_compared_are_fitted_nearly_as_if_alone() -> None:
+def test_penalties_are_fitted_together_nearly_as_separately() -> None:
     features, labels = blobs(7, 90, 3)
     found = cross_fitted(features, labels, SingleLabel(3), np.random.default_rng(2), 3, PENALTIES)
     for number, penalty in enumerate(PENALTIES):
@@ -136,7 +136,7 @@ def test_fewer_new_labels_keep_the_penalty() -> None:
     )
 
 
-def test_labels_that_come_one_by_one_give_the_probes_that_each_would_have_alone(
+def test_warm_started_probes_equal_probes_from_scratch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     features, labels = blobs(9, 60, 4)

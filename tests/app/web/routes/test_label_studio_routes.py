@@ -104,14 +104,14 @@ def test_label_studio_needs_a_reviewers_token(project: Project) -> None:
     assert (refused.status_code, "a reviewer's" in refused.text) == (403, True)
 
 
-def test_a_token_opens_its_own_project_alone(project: Project, tmp_path: Path) -> None:
+def test_a_token_opens_only_its_own_project(project: Project, tmp_path: Path) -> None:
     client = label_studio(project)
     assert client.get("/ml/health").status_code == 200
     other = TestClient(create_app(empty(tmp_path / "other")), headers=dict(client.headers))
     assert other.get("/ml/health").status_code == 401
 
 
-def test_behind_a_proxy_it_needs_the_token_too_and_whom_the_proxy_names_is_not_one(project: Project) -> None:
+def test_behind_a_proxy_the_token_is_needed_too_and_the_proxys_person_is_no_substitute(project: Project) -> None:
     app = create_app(project)
     secret = with_token(app, me(project), "reviewer").client.headers["Authorization"]
     proxied = ProxyHeaders(app, Proxies("127.0.0.1"), sign_in_header="X-Remote-User")

@@ -112,9 +112,7 @@ async def _knock(app: FastAPI, times: int) -> list[int]:
         return [answer.status_code for answer in await asyncio.gather(*sent)]
 
 
-def test_strangers_cannot_make_the_app_hash_many_passwords_at_once(
-    app: FastAPI, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_password_hashing_is_limited_for_unauthenticated_clients(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     inside: list[int] = []
     most = 0
 

@@ -34,7 +34,7 @@ def test_only_changed_model_settings_are_stored(owner: Visit, project: Project) 
     assert owner.patch("/api/settings", {"protocol": "worst"}).status_code == 400
 
 
-def test_another_protocol_shows_what_chooses_under_it(owner: Visit) -> None:
+def test_another_protocol_shows_its_own_acquisition(owner: Visit) -> None:
     assert owner.get("/api/project").json()["settings"]["acquisition"] == "margin"
     assert owner.patch("/api/settings", {"protocol": "paper"}).json()["acquisition"] == "entropy"
 

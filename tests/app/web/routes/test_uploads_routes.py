@@ -133,7 +133,7 @@ def test_a_failed_upload_adds_nothing(owner: Visit) -> None:
     assert (found["counts"]["texts"], [one["name"] for one in found["classes"]]) == (20, ["a", "b", "c"])
 
 
-def test_other_columns_come_with_the_text_and_suggestions_to_who_labels(owner: Visit, annotator: Visit) -> None:
+def test_other_columns_come_with_the_text_and_suggestions_go_to_the_annotator(owner: Visit, annotator: Visit) -> None:
     content = b"text,label,author\nnew,b,Ada\n"
     assert upload(owner, "x.csv", content, label="label", suggested="true").json()["added"] == 1
     [found] = annotator.get("/api/texts", search="ada").json()["items"]

@@ -42,7 +42,7 @@ def test_means_and_intervals_are_those_of_pandas_and_scipy(
     assert best.best
 
 
-def test_budgets_that_no_run_comes_to_are_left_out(tables: dict[str, Table], study: Results) -> None:
+def test_budgets_that_no_run_reaches_are_left_out(tables: dict[str, Table], study: Results) -> None:
     groups = list(dict.fromkeys(column.group for column in tables["equal-labels"].columns if column.group))
     least, most = study.rounds["labels"].min(), study.rounds["labels"].max()
     assert groups == [*(f"{n} labels" for n in (100, 200, 400, 800) if least <= n <= most), "the end"]

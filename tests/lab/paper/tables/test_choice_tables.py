@@ -17,7 +17,7 @@ from ....reports.latex_reader import read
 from ...reports.example import example
 
 
-def test_the_ablation_has_every_measure_and_fire_rates_of_hybrids_alone(
+def test_the_ablation_has_every_measure_and_fire_rates_only_for_hybrids(
     tables: dict[str, Table], runs: pd.DataFrame
 ) -> None:
     found = read(to_latex(tables["signal-ablation"])).sections

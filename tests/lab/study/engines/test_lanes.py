@@ -35,7 +35,7 @@ def test_cells_side_by_side_do_not_disturb_each_other(task: dict[str, str], here
     assert all("no-such-thing" in error for error in failed)
 
 
-def test_the_next_cell_of_a_lane_takes_over_what_is_loaded(
+def test_the_next_cell_of_a_lane_reuses_the_loaded_classifier(
     task: dict[str, str], here: StudyFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[int] = []
@@ -109,7 +109,7 @@ def test_a_study_that_is_stopped_does_not_finish_its_cells_first(
     assert len(epochs) < 500
 
 
-def test_the_largest_model_says_how_many_lanes_there_are(
+def test_the_largest_model_determines_the_number_of_lanes(
     here: StudyFolder, task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
@@ -162,7 +162,7 @@ def test_all_signals_in_a_lane_a_cell(gpu: str, seeds: int, task: dict[str, str]
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("head", "lanes"), [("random", 8), ("random", 3), ("probe", 8)])
-def test_a_cell_among_others_has_the_facts_that_it_has_alone(
+def test_a_cell_has_the_same_records_alone_and_next_to_others(
     head: str, lanes: int, task: dict[str, str], tmp_path: Path
 ) -> None:
     """To the last digit; the gradient among the signals goes back through attention outside of any graph."""

@@ -149,7 +149,7 @@ def test_only_the_deadly_cell_is_blamed(
 
 
 @pytest.mark.parametrize("sick", ["cuda:0", "cuda:1"])
-def test_a_sick_gpu_costs_no_cell(fake: pytest.MonkeyPatch, task: dict[str, str], tmp_path: Path, sick: str) -> None:
+def test_a_broken_gpu_costs_no_cell(fake: pytest.MonkeyPatch, task: dict[str, str], tmp_path: Path, sick: str) -> None:
     fake.setattr(FakeWorker, "sick", frozenset({sick}))
     fake.setattr(FakeWorker, "made", [])
     folder = begun(tmp_path / "study", small_study(task, seeds=tuple(range(9))))
