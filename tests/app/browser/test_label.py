@@ -442,7 +442,7 @@ def test_label_page_shows_the_advice(window: Window, app: Served, shot: Callable
     page.keyboard.press("1")
     expect(page.locator("#goal")).to_contain_text("All planned labels given")
     expect(page.locator("#advice")).to_have_text(
-        "All planned labels are given, but more would improve the model. An owner can plan more in Settings."
+        "All planned labels are given, but the model may need more. An owner can plan more in Settings."
     )
     shot(page, "advice-plan-complete")
     page.set_viewport_size({"width": 390, "height": 844})

@@ -74,7 +74,7 @@ def test_the_llm_is_followed_beyond_a_lost_connection(window: Window, app: Serve
     page.context.request.get(app.link)
     page.clock.install()
     page.goto(f"{app.address}/people")
-    expect(page.locator("#llm")).to_contain_text("Stopped.")
+    expect(page.locator("#llm")).to_contain_text("Not set up yet: enter an address and a model")
 
     def respond_running(route: Route) -> None:
         reply = route.fetch()
@@ -90,7 +90,7 @@ def test_the_llm_is_followed_beyond_a_lost_connection(window: Window, app: Serve
         page.clock.run_for(4_000)
     page.unroute_all()
     page.clock.run_for(4_000)
-    expect(page.locator("#llm")).to_contain_text("Stopped.")
+    expect(page.locator("#llm")).to_contain_text("Not set up yet")
 
 
 def test_an_llm_is_tried_on_five_texts_before_a_job(
@@ -102,9 +102,10 @@ def test_an_llm_is_tried_on_five_texts_before_a_job(
         page.get_by_label("Model", exact=True).fill("small")
         page.get_by_role("button", name="Save").click()
         expect(page.locator("#toasts")).to_contain_text("Saved")
+        expect(page.locator("#llm")).to_contain_text("Stopped.")
         hint = page.locator("#llm").get_by_text("none of its answers becomes a label")
         expect(hint).to_be_hidden()
-        page.get_by_label("Share that people label too, as a test").fill("1")
+        page.get_by_label("Share of texts that people label too, as a test").fill("1")
         page.get_by_role("button", name="Save").click()
         expect(hint).to_be_visible()
         hint.scroll_into_view_if_needed()

@@ -160,7 +160,7 @@ def test_a_file_is_looked_at_before_its_texts_are_added(
     assert page.evaluate("document.querySelector('#first-rows td').offsetWidth") >= 300
     page.get_by_label("Column of labels").select_option("Art")
     page.get_by_label("Column of ids").select_option("Nr")
-    expect(page.locator("#preview-facts")).to_contain_text("4 rows, 2 with a label. New class: A.")
+    expect(page.locator("#preview-facts")).to_contain_text("4 rows, 2 different texts, 2 with a label. New class: A.")
     expect(page.locator("#preview-facts")).to_contain_text("“A” differs from the existing class “a” only in capitals")
     expect(page.get_by_label("Skip 1 row without a text")).to_be_checked()
     shot(page, "import-preview")

@@ -68,15 +68,17 @@ _MAX_UNUSABLE = 5
 log = logging.getLogger(__name__)
 
 
-def unusable_reason(raw_reply: str) -> str:
+def unusable_reason(raw_reply: str, answer: str = "The answer") -> str:
     """Why a reply is not a label.
 
     >>> unusable_reason("I cannot\\nhelp.")
-    'The answer cannot be used; it was: “I cannot help.”'
+    'The answer was not a label: “I cannot help.”'
+    >>> unusable_reason("", "The last one")
+    'The last one was empty.'
     """
     if not raw_reply:
-        return "The answer was empty."
-    return f"The answer cannot be used; it was: “{' '.join(raw_reply.split()):.120}”"
+        return f"{answer} was empty."
+    return f"{answer} was not a label: “{' '.join(raw_reply.split()):.120}”"
 
 
 class StoppedError(Exception):
@@ -214,9 +216,10 @@ class Job:
         if self._refusals >= _MAX_REFUSALS:
             return UserError(result.refused)
         if self._unusable >= _MAX_UNUSABLE:
-            why = f"Stopped, because {self._unusable} answers in a row could not be used."
+            why = unusable_reason(result.raw_reply, "The last one")
             return UserError(
-                f"{why} {unusable_reason(result.raw_reply)} Try it on five texts, or choose another model."
+                f"{self._unusable} answers in a row could not be used. {why} "
+                "Try it on five texts, or choose another model."
             )
         return None
 

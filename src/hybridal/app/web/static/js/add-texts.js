@@ -98,13 +98,15 @@ function rank(found, at) {
   return chosen < 0 ? COLUMNS.length : chosen;
 }
 
-function facts({ rows, labels }, classes) {
+function facts({ rows, empty, duplicates, labels }, classes) {
   const names = Object.keys(labels);
-  if (!names.length) return [`${count(rows, "row")}.`];
+  const texts = rows - empty - duplicates;
+  const counted = texts < rows ? `${count(rows, "row")}, ${count(texts, "different text")}` : count(rows, "row");
+  if (!names.length) return [`${counted}.`];
   const known = new Set(classes.map(({ name }) => name));
   const fresh = names.filter((name) => !known.has(name));
   const total = Object.values(labels).reduce((sum, n) => sum + n, 0);
-  const sentences = [`${count(rows, "row")}, ${whole(total)} with a label.`];
+  const sentences = [`${counted}, ${whole(total)} with a label.`];
   if (fresh.length) sentences.push(`New ${fresh.length === 1 ? "class" : "classes"}: ${fresh.slice(0, 10).join(", ")}${fresh.length > 10 ? ", …" : ""}.`);
   for (const name of fresh) {
     const twin = classes.find((other) => other.name.toLowerCase() === name.toLowerCase());

@@ -28,11 +28,11 @@ export function showAdvice(progress) {
   draw();
 }
 
-/** Shows the advice; if the plan is complete but more labels would help, says that instead. */
+/** Shows the advice; if the plan is complete but the advice is not to stop, says that instead. */
 function draw() {
   const { advice, finish } = known;
   const place = byId("advice");
-  const beyond = "All planned labels are given, but more would improve the model. An owner can plan more in Settings.";
+  const beyond = "All planned labels are given, but the model may need more. An owner can plan more in Settings.";
   const shown = advice && isReached && !finish.advised ? beyond : advice;
   place.classList.toggle("strong", finish.advised);
   if (place.textContent !== (shown ?? ""))

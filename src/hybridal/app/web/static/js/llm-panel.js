@@ -16,9 +16,9 @@ const FIELDS = [
   ["examples", "Examples per class in its prompt", { type: "number", min: 0, max: 10, required: true }],
 ];
 const RULES = [
-  ["threshold", "Accept its label from this confidence on", SHARE],
-  ["contradiction", "Unless the model disagrees with this confidence", SHARE],
-  ["overlap", "Share that people label too, as a test", SHARE],
+  ["threshold", "Accept its label if its confidence is at least", SHARE],
+  ["contradiction", "Leave the text to people if the trained model disagrees with at least", SHARE],
+  ["overlap", "Share of texts that people label too, as a test", SHARE],
 ];
 const PHASES = {
   stopped: "Stopped.",
@@ -62,12 +62,13 @@ function show(llm, state) {
   const { phase, error } = llm.state;
   const active = phase === "working" || phase === "waiting";
   const act = async () => (await post(`/api/llm/${active ? "stop" : "start"}`), show(await get("/api/llm"), state));
+  const isMissing = phase === "stopped" && !(llm.base_url && llm.model);
   const waiting = error ? "Waiting for the server." : "Waiting for more texts.";
   replaceContent(state, [
     el(
       "div",
       { class: "row spread" },
-      el("p", {}, `${PHASES[phase] ?? waiting} ${error}`),
+      el("p", {}, isMissing ? "Not set up yet: enter an address and a model, and save them." : `${PHASES[phase] ?? waiting} ${error}`),
       el(
         "div",
         { class: "exports" },
@@ -93,7 +94,7 @@ function* facts(llm) {
     yield `${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. `;
   }
   if (llm.routing.overlap >= 1)
-    yield "People label every text too (“Share that people label too” is 1), so none of its answers becomes a label. Lower the share to let it label. ";
+    yield "People label every text too (“Share of texts that people label too” is 1), so none of its answers becomes a label. Lower the share to let it label. ";
   if (!llm.has_key) yield "No API key is set; a server on this machine may not need one.";
 }
 
