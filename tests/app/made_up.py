@@ -12,15 +12,15 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from hybridal.app.db.schema import Class, Consensus, Person, Tally, Text, Vote
+from hybridal.app.db.schema import Class, Consensus, LabelSet, LabelSetClass, Person, Tally, Text, Vote
 from hybridal.app.labelling.consensus import (
     COUNT_NAMES,
-    Resolution,
-    by_majority,
     consensus_of,
+    consensus_rules,
     count_people,
     counts_of,
     is_open,
+    settled_by_text,
     votes_on,
 )
 from hybridal.app.labelling.removed_classes import follow, merge, rows_to_follow
@@ -87,14 +87,13 @@ def merge_classes(session: Session, number: int, into: int) -> None:
 
 def check_books(session: Session) -> None:
     """Check that all derived rows follow from the annotations."""
-    total, rules = dict.fromkeys(COUNT_NAMES, 0), {by_majority(session)}
+    total, rules = dict.fromkeys(COUNT_NAMES, 0), {consensus_rules(session)}
     if read(session)["settled"] >= 0:  # by another rule, and not all texts are yet
-        rules = {True, False}
+        rules = {(majority, per_class) for majority in (True, False) for per_class in (True, False)}
     for text in session.scalars(select(Text)):
         standing = [*votes_on(session, text).values()] if text.deleted is None else []
-        kept = session.get(Consensus, text.row)
-        settled = kept and Resolution(kept.class_number, kept.source)
-        assert settled in [consensus_of(standing, rule) for rule in rules]
+        settled = settled_by_text(session, [text.row]).get(text.row)
+        assert settled in [consensus_of(standing, *rule) for rule in rules]
         asked = text.deleted is None and is_open(text.required_votes, standing)
         assert (text.vote_count, text.open) == (count_people(standing), asked)
         if text.deleted is not None:
@@ -106,4 +105,12 @@ def check_books(session: Session) -> None:
     assert not {*session.scalars(select(Class.number).where(gone))} & {
         *session.scalars(select(Vote.class_number)),
         *session.scalars(select(Consensus.class_number)),
+        *(number for table in (Vote, Consensus) for number in _named_by_sets(session, table)),
     }
+    partial = select(Vote.partial, LabelSet.classes).join(LabelSet, LabelSet.number == Vote.label_set)
+    assert all(some == (not classes.is_whole) for some, classes in session.execute(partial))
+
+
+def _named_by_sets(session: Session, table: type[Vote] | type[Consensus]) -> Iterable[int]:
+    sets = select(table.label_set)
+    return session.scalars(select(LabelSetClass.class_number).where(LabelSetClass.set_number.in_(sets)))

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 from hybridal import ActiveLearner
+from hybridal.errors import UserError
 from hybridal.learners.transfer import transfer_learner
 from hybridal.tasks import Task
 from hybridal.testing.small import multi_label_task, toy_task
@@ -76,3 +79,19 @@ def test_with_several_labels_thresholds_follow_their_classes() -> None:
     assert second.model.thresholds == (at[1], at[0], 1.0)  # sport, food, and space, which is not learnt yet
     assert second.predict(texts).tolist() == first.predict(texts).tolist()
     assert all("space" not in (query.labels or ()) for query in second.query(5))
+
+
+def test_decisions_on_some_classes_are_taught_kept_and_transferred(tmp_path: Path) -> None:
+    task = multi_label_task()
+    first = learner(task)
+    one, other = task.classes[:2]
+    taught = {"train-0": {one: True}, "train-1": {one: False, other: True}, "train-2": frozenset([one])}
+    first.teach({**taught, "train-3": dict.fromkeys(task.classes, False)})
+    assert first.labels == {**taught, "train-3": frozenset()}  # all classes are decided: a whole set
+    assert ActiveLearner.load(first.save(tmp_path / "learner")).labels == first.labels
+    second = learner(task.only(task.classes[1:]))
+    transfer_learner(first, second, {name: name for name in task.classes[1:]})
+    assert second.labels == {"train-1": {other: True}, "train-2": frozenset(), "train-3": frozenset()}
+    for wrong in ({}, {one: "yes"}):
+        with pytest.raises(UserError, match="give True or False for each class"):
+            first.teach({"train-0": wrong}, update=False)

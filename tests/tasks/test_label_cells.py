@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from hybridal.errors import UserError
 from hybridal.tasks.from_files import load_files
-from hybridal.tasks.label_cells import has_several, json_list, read_cell, read_indicators, write_cell
-from hybridal.tasks.task import Task
+from hybridal.tasks.label_cells import has_several, json_list, names_of, read_cell, read_indicators, write_cell
+from hybridal.tasks.task import Decisions, Task
 
 # What people name classes: separators, quotes, brackets and numbers included.
 NAME = st.text(st.sampled_from('ab[]",; 1\u00e9|'), min_size=1, max_size=4).map(str.strip).filter(bool)
@@ -39,14 +39,14 @@ def test_what_is_written_is_read_back(answer: frozenset[str]) -> None:
 def test_names_with_a_separator_between_them(answer: frozenset[str], separator: str) -> None:
     names = {name for name in answer if separator.strip() not in name and json_list(name) is None}
     if names and json_list(cell := separator.join(sorted(names))) is None:
-        assert read_cell(cell, separator) == names
+        assert read_cell(cell, separator) == frozenset(names)
 
 
 @pytest.mark.parametrize(
     "cell", ["sport", "[sport]", '["sport"', '["a", null]', '["a", ["b"]]', '[""]', "{}", "[" * 9999]
 )
 def test_other_cells_are_one_name(cell: str) -> None:
-    assert read_cell(cell) == {cell}
+    assert read_cell(cell) == frozenset([cell])
 
 
 def test_a_row_of_indicators() -> None:
@@ -135,3 +135,11 @@ def write_sheet(path: Path, table: dict[str, Sequence[Any]]) -> None:
     for row in zip(*table.values(), strict=True):
         book.active.append([*row])
     book.save(path)
+
+
+@given(st.dictionaries(st.text(min_size=1), st.booleans(), min_size=1))
+def test_decisions_are_read_back(decisions: dict[str, bool]) -> None:
+    answer = Decisions.of(decisions)
+    assert read_cell(write_cell(answer)) == answer
+    assert has_several([write_cell(answer)], None, "mail")
+    assert sorted(names_of([answer])) == sorted(decisions)

@@ -48,6 +48,10 @@ READER_FILE = "reader.json"
 
 MODEL_FOLDER = "model"  # in `exports`
 
+MULTI_LABEL_IS_FIXED = (
+    "`multi_label`: whether a text may have several classes is fixed when a project is made; make a new project."
+)
+
 
 class Project:
     """A labelling project.
@@ -152,13 +156,15 @@ class Project:
         """Change settings, apply their consequences, and add new classes."""
         with self.sessions.begin() as session:
             before = decided.read(session)
+            if settings.get("multi_label", before["multi_label"]) != before["multi_label"]:
+                raise UserError(MULTI_LABEL_IS_FIXED, field="multi_label")
             decided.write(session, settings)
             session.flush()
             now = decided.read(session)
             changed = {name for name in now if now[name] != before[name]}
             if changed & {"overlap", "overlap_people"}:
                 draw_overlap(session, now)
-            if "on_disagreement" in changed:
+            if changed & {"on_disagreement", "consensus_per"}:
                 settle_again(session)
             if changed & set(RESERVE_SETTINGS):
                 grow_reserve(session, now)

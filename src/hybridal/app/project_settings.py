@@ -26,6 +26,8 @@ DEFAULTS: Mapping[str, Any] = {
     "overlap": 0.0,  # share of the texts that several people label
     "overlap_people": 2,  # how many people label each of those
     "on_disagreement": "adjudication",
+    "multi_label": False,  # whether a text may have several classes, or none; fixed at creation
+    "consensus_per": "set",  # if it may: whether people must agree on whole sets, or each class is settled by itself
     "settled": -1,  # the row up to which a changed rule for disagreements was applied; -1: all
     "lease_seconds": 600,
     "show_predictions": False,
@@ -47,6 +49,7 @@ _AT_LEAST = {"budget": 1, "batch": 1, "validation_first": 0, "overlap_people": 2
 _SHARES = {"validation_share": 0.5, "overlap": 1.0}
 _CHOICES = {
     "on_disagreement": ("adjudication", "majority"),
+    "consensus_per": ("set", "class"),
     "newcomers": ("annotator", "reviewer", "none"),
     "protocol": tuple(PRESETS),
 }

@@ -29,7 +29,7 @@ from hybridal.registry import hint_or_list
 from hybridal.reports.number_formats import counted
 from hybridal.schedules import Schedule, decide
 from hybridal.tasks.single import ONE_LABEL, is_several
-from hybridal.tasks.task import Answer, Task, is_missing, label_text
+from hybridal.tasks.task import Answer, Decisions, Task, is_missing, label_text
 from hybridal.updates import Update
 
 
@@ -179,7 +179,8 @@ class Learner:
 
         Args:
             texts: `{id: label}`, or a batch (or ids) with `labels`. If any id or class is unknown, no label is taken.
-            labels: One label per text, in the same order; None skips a text.
+            labels: One label per text, in the same order; None skips a text. If a text may have several classes, a dict
+                such as `{"delivery": True, "price": False}` decides some of them and leaves the others unknown.
             update: Train a round on the labels. Use False to add labels one by one.
 
         Returns:
@@ -509,14 +510,22 @@ def _given(
 
 def _answer(id: str, label: Any, task: Task) -> Answer:
     """Convert a label to names; refuse several classes where a text has exactly one."""
+    if isinstance(label, Decisions) and task.multi_label:  # from an annotator of ours
+        return label
     if not is_several(label):
         return frozenset([label_text(label)]) if task.multi_label else label_text(label)
-    if not task.multi_label or isinstance(label, Mapping):
+    if not task.multi_label:
         raise UserError(f"teach: the label of id '{id}' is {label!r:.40}; {ONE_LABEL}")
+    if isinstance(label, Mapping):
+        if not label or not all(isinstance(has, bool | np.bool_) for has in label.values()):
+            raise UserError(f"teach: the label of id '{id}' is {label!r:.60}; give True or False for each class in it.")
+        return Decisions.of({label_text(name): bool(has) for name, has in label.items()})
     return frozenset(map(label_text, label))
 
 
 def _shown(answer: Answer) -> str:
+    if isinstance(answer, Decisions):
+        return str(answer.by_class())
     return f"'{answer}'" if isinstance(answer, str) else "{" + ", ".join(sorted(answer)) + "}"
 
 

@@ -17,7 +17,7 @@ from hybridal.measures.objective import Objective, objective_of
 from hybridal.models.training.class_descriptions import class_centroids
 from hybridal.models.training.probe import Probe, Prober
 from hybridal.randomness import stream
-from hybridal.tasks.task import Answer, label_text
+from hybridal.tasks.task import Answer, Decisions, label_text, number_of_answer
 
 if TYPE_CHECKING:
     from hybridal.learners.active_learner import ActiveLearner
@@ -140,16 +140,16 @@ class ProbeModel:
 
     def fit(
         self,
-        labels: Mapping[Any, Answer],
-        validation: Mapping[Any, Answer] | None = None,
+        labels: Mapping[Any, Answer | Mapping[str, bool]],
+        validation: Mapping[Any, Answer | Mapping[str, bool]] | None = None,
         classes: Sequence[str] | None = None,
         descriptions: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Fit the probe, and its temperature to the validation labels.
 
         Args:
-            labels: Class names, or sets of them, by the ids of texts to learn from. Texts whose features are unknown
-                are left out.
+            labels: Class names, sets of them, or dicts that decide some of them, by the ids of texts to learn from.
+                Texts whose features are unknown are left out.
             validation: Class names, or sets of them, by the ids of texts that are only measured on.
             classes: Class names, in the order of the columns of `predict_proba`; those of the task by default.
             descriptions: Descriptions and examples by class name; those of the task by default.
@@ -183,6 +183,22 @@ class ProbeModel:
         fitted = self._checked()
         logits = fitted.probe.logits(self._stack([*map(label_text, ids)]))
         return fitted.objective.probabilities(logits, fitted.temperature)
+
+    def thresholds(self, ids: Sequence[Any]) -> tuple[float, ...]:
+        """Choose the probability from which each class is given; () if a text has exactly one class.
+
+        Args:
+            ids: Ids of texts whose features are known, best a random sample.
+
+        Returns:
+            A threshold for each class that was passed to `fit`.
+
+        Raises:
+            UserError: If the probe is not fitted.
+        """
+        fitted = self._checked()
+        logits = fitted.probe.logits(self._stack([*map(label_text, ids)]))
+        return fitted.objective.thresholds(logits, fitted.temperature, self._rules.thresholds)
 
     def query(self, n: int) -> list[Any]:
         """Choose the texts to label next with the learner's acquisition.
@@ -226,13 +242,15 @@ class ProbeModel:
         return np.stack([self._features[id] for id in ids])
 
     def _known_labels(
-        self, labels: Mapping[Any, Answer], classes: Sequence[str], sets: LabelSets | None
+        self, labels: Mapping[Any, Answer | Mapping[str, bool]], classes: Sequence[str], sets: LabelSets | None
     ) -> tuple[list[str], Ints]:
         index = {name: number for number, name in enumerate(classes)}
 
-        def number(answer: Answer) -> int:
-            names = [answer] if isinstance(answer, str) else answer
-            return index[str(answer)] if sets is None else sets.number([index[name] for name in names])
+        def number(answer: Answer | Mapping[str, bool]) -> int:
+            if sets is None:
+                return index[str(answer)]
+            several = Decisions.of(answer) if isinstance(answer, Mapping) else answer
+            return number_of_answer(several, index.__getitem__, sets)
 
         known = {name: number(answer) for id, answer in labels.items() if (name := label_text(id)) in self._features}
         return [*known], np.array([*known.values()], dtype=np.int64)

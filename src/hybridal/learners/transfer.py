@@ -49,15 +49,20 @@ def transfer_learner(before: ActiveLearner, learner: ActiveLearner, classes: Map
 
 
 def _new_labels(old: Task, new: Task, classes: Mapping[int, int]) -> Mapping[int, int]:
-    """Return the new number of each label; of several classes, those that the new task lacks are left out."""
+    """Return the new number of each label; of several classes, those that the new task lacks are left out.
+
+    In whole sets, classes that the old task lacks are absent; in partial ones they are unknown.
+    """
     if old.label_sets is None or new.label_sets is None:
         return classes
     sets = new.label_sets
-    return {
-        number: sets.number([classes[one] for one in present if one in classes])
-        for number, (present, absent) in enumerate(old.label_sets.sets)
-        if absent is None
-    }
+    found = {}
+    for number, (present, absent) in enumerate(old.label_sets.sets):
+        has = [classes[one] for one in present if one in classes]
+        lacks = None if absent is None else [classes[one] for one in absent if one in classes]
+        if has or lacks is None or lacks:
+            found[number] = sets.number(has, lacks)
+    return found
 
 
 def _new_thresholds(old: State, new: Task, classes: Mapping[int, int]) -> tuple[float, ...]:

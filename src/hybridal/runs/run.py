@@ -33,7 +33,7 @@ from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 from hybridal.system.files import strict_json, write_whole
 from hybridal.tasks.label_cells import CellReader
-from hybridal.tasks.task import Task
+from hybridal.tasks.task import Answer, Decisions, Task
 from hybridal.trackers import TRACKERS, Tracking
 
 if TYPE_CHECKING:
@@ -238,9 +238,16 @@ def with_validation(task: Task, annotator: LabelsFile, kept: Path) -> Task:
         answers = json.loads(kept.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         answers = annotator.label({split.ids[row]: split.texts[row] for row in rows})
-        written = {id: answer if isinstance(answer, str) else sorted(answer) for id, answer in answers.items()}
+        written = {id: _as_json(answer) for id, answer in answers.items()}
         write_whole(kept, strict_json(written, indent=2) + "\n")
     labels = split.labels.copy()
     for row in rows:
-        labels[row] = task.label_number(answers[split.ids[row]])
+        answer = answers[split.ids[row]]
+        labels[row] = task.label_number(Decisions.of(answer) if isinstance(answer, dict) else answer)
     return replace(task, validation=replace(split, labels=labels))
+
+
+def _as_json(answer: Answer) -> str | list[str] | dict[str, bool]:
+    if isinstance(answer, Decisions):
+        return answer.by_class()
+    return answer if isinstance(answer, str) else sorted(answer)

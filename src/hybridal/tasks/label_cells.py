@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
-from hybridal.tasks.task import Answer, is_missing, label_text
+from hybridal.tasks.task import Answer, Decisions, is_missing, label_text, number_of_answer
 
 _log = logging.getLogger(__name__)
 
@@ -38,18 +38,42 @@ def json_list(cell: str) -> frozenset[str] | None:
     return frozenset(map(label_text, items))
 
 
+def json_decisions(cell: str) -> Decisions | None:
+    """Return the decisions of a cell that is a JSON object of booleans; None if it is not one.
+
+    Example:
+        >>> json_decisions('{"food": true, "sport": false}').by_class(), json_decisions("{food}")
+        ({'food': True, 'sport': False}, None)
+    """
+    if not cell.lstrip().startswith("{"):
+        return None
+    try:
+        items = json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(items, dict) or not items or not all(isinstance(has, bool) for has in items.values()):
+        return None
+    return Decisions.of(items)
+
+
 def write_cell(answer: Answer) -> str:
-    """Write a label for a cell of a table: a class as it is, several as a JSON list, which `read_cell` reads back.
+    """Write a label for a cell of a table: a class as it is, several as a JSON list, decisions on some as an object.
+
+    `read_cell` reads lists and objects back.
 
     Example:
         >>> write_cell("sport"), write_cell(frozenset(["sport", "food"])), write_cell(frozenset())
         ('sport', '["food", "sport"]', '[]')
+        >>> write_cell(Decisions.of({"food": False}))
+        '{"food": false}'
     """
+    if isinstance(answer, Decisions):
+        return json.dumps(answer.by_class(), ensure_ascii=False)
     return answer if isinstance(answer, str) else json.dumps(sorted(answer), ensure_ascii=False)
 
 
-def read_cell(cell: str, separator: str | None = None) -> frozenset[str]:
-    """Read the classes in a cell: a JSON list, or names with a separator between them, or one name.
+def read_cell(cell: str, separator: str | None = None) -> frozenset[str] | Decisions:
+    """Read the classes in a cell: a JSON list or object, or names with a separator between them, or one name.
 
     Args:
         cell: Not empty: an empty cell is no label.
@@ -64,6 +88,8 @@ def read_cell(cell: str, separator: str | None = None) -> frozenset[str]:
     """
     if (found := json_list(cell)) is not None:
         return found
+    if (decisions := json_decisions(cell)) is not None:
+        return decisions
     if separator is None:
         return frozenset([cell])
     names = frozenset(name for part in cell.split(separator) if (name := part.strip()))
@@ -154,10 +180,11 @@ def has_several(
     if asked is not None:
         return asked
     known = [label for label in labels if label is not None]
-    several = any(isinstance(label, frozenset) for label in known) or (
-        bool(known) and all(isinstance(label, str) and json_list(label) is not None for label in known)
+    several = any(not isinstance(label, str) for label in known) or (
+        bool(known) and all(isinstance(label, str) and _is_written_set(label) for label in known)
     )
-    if several and all(len(answer) == 1 for answer in as_sets(labels) if answer is not None):
+    sets = [answer for answer in as_sets(labels) if isinstance(answer, frozenset)] if several else []
+    if several and all(len(answer) == 1 for answer in sets):
         (notify or _log.warning)(
             f"{where}: as its labels are written, a text may have several classes or none, although each has one so "
             "far; if every text has exactly one, write labels without lists and name no separator."
@@ -167,8 +194,12 @@ def has_several(
     return several
 
 
-def as_sets(labels: Iterable[Answer | None]) -> list[frozenset[str] | None]:
-    """Return each label as a set of classes; None stays unknown."""
+def _is_written_set(cell: str) -> bool:
+    return json_list(cell) is not None or json_decisions(cell) is not None
+
+
+def as_sets(labels: Iterable[Answer | None]) -> list[frozenset[str] | Decisions | None]:
+    """Return each label as a set of classes, or as decisions on some; None stays unknown."""
     return [read_cell(label) if isinstance(label, str) else label for label in labels]
 
 
@@ -179,7 +210,13 @@ def names_of(labels: Iterable[Answer | None]) -> list[str]:
         >>> names_of(["food", None, frozenset(["sport"])])
         ['food', 'sport']
     """
-    return [name for label in labels if label is not None for name in ([label] if isinstance(label, str) else label)]
+    return [name for label in labels if label is not None for name in _names(label)]
+
+
+def _names(label: Answer) -> Iterable[str]:
+    if isinstance(label, Decisions):
+        return label.by_class()
+    return [label] if isinstance(label, str) else label
 
 
 def numbered(
@@ -206,7 +243,14 @@ def numbered(
         keep = [row for row, label in enumerate(labels) if label in number]
         return keep, np.array([number[labels[row]] for row in keep], dtype=np.int64)
     numbers = [
-        UNKNOWN if label is None else label_sets.number(number[name] for name in label if name in number)
+        UNKNOWN if label is None else number_of_answer(_within(label, number), number.__getitem__, label_sets)
         for label in labels
     ]
     return [*range(len(labels))], np.array(numbers, dtype=np.int64)
+
+
+def _within(label: Answer, classes: Container[str]) -> Answer:
+    """Leave out classes that the task does not have."""
+    if isinstance(label, Decisions):
+        return Decisions.of({name: has for name, has in label.by_class().items() if name in classes})
+    return frozenset(name for name in _names(label) if name in classes)

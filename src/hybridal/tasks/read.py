@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from hybridal.errors import UserError
 from hybridal.tasks.columns import check_different
 from hybridal.tasks.file_formats import read_csv, read_json, read_jsonl, read_lines, read_parquet, read_tsv
-from hybridal.tasks.label_cells import read_cell, read_indicators
+from hybridal.tasks.label_cells import names_of, read_cell, read_indicators
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT
 from hybridal.tasks.spreadsheet import read_xlsx
 from hybridal.tasks.table import FileTable, joined
@@ -250,7 +250,7 @@ def _rows(table: FileTable, text: str, label: LabelColumn | None, id: str | None
     _check_whole_characters(table, text, texts)
     _check_whole_characters(table, id, ids)
     if label is not None:
-        written = [one if one is None or isinstance(one, str) else "".join(one) for one in labels]
+        written = [one if one is None or isinstance(one, str) else "".join(names_of([one])) for one in labels]
         _check_whole_characters(table, label.names[0], written)
     return Rows(ids, texts, labels, table, numbered=id is None)
 
@@ -302,7 +302,7 @@ def _label(table: FileTable, label: LabelColumn, row: int) -> Answer | None:
             answer = read_cell(answer, label.separator)
         except UserError as error:
             raise UserError(f"{table.at(row)}, column '{column}': {error}") from error
-    for name in [answer] if isinstance(answer, str) else answer:
+    for name in names_of([answer]):
         if len(name) > MAX_CLASS_NAME:
             check_name_lengths(f"{table.at(row)}, column '{column}': the label", [name])
     return answer

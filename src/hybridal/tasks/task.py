@@ -23,8 +23,36 @@ STRINGS_PER_HASH = 4096
 # Class names stand in messages, tables and reports; longer ones are texts.
 MAX_CLASS_NAME = 1000
 
-Answer = str | frozenset[str]
-"""The label of a text by name: a class, or a set of classes if a text may have several."""
+
+@dataclass(frozen=True)
+class Decisions:
+    """A partial answer, if a text may have several classes: the other classes are unknown.
+
+    Attributes:
+        present: The classes that the text has.
+        absent: Those that it does not have.
+    """
+
+    present: frozenset[str]
+    absent: frozenset[str]
+
+    @classmethod
+    def of(cls, decisions: Mapping[str, bool]) -> Decisions:
+        """Read decisions by class name.
+
+        >>> Decisions.of({"delivery": True, "price": False})
+        Decisions(present=frozenset({'delivery'}), absent=frozenset({'price'}))
+        """
+        yes, no = (frozenset(name for name, has in decisions.items() if has is what) for what in (True, False))
+        return cls(yes, no)
+
+    def by_class(self) -> dict[str, bool]:
+        """The decisions by class name, sorted."""
+        return {name: name in self.present for name in sorted(self.present | self.absent)}
+
+
+Answer = str | frozenset[str] | Decisions
+"""The label of a text by name: a class, or if a text may have several a set of classes, or decisions on some."""
 
 
 @dataclass(frozen=True)
@@ -295,7 +323,7 @@ class Task:
             number: A label of a split.
 
         Returns:
-            The class, or a frozenset of classes if a text may have several.
+            The class, or a frozenset of classes if a text may have several; a dict of classes if some are unknown.
 
         Example:
             >>> Task.from_texts(["good", "bad"] * 20, [True, False] * 20).label(1)
@@ -304,6 +332,8 @@ class Task:
         answer = self.answer(number)
         if isinstance(answer, frozenset):
             return frozenset(as_type(self.label_type, name) for name in answer)
+        if isinstance(answer, Decisions):
+            return {as_type(self.label_type, name): has for name, has in answer.by_class().items()}
         return as_type(self.label_type, answer)
 
     @property
@@ -318,7 +348,7 @@ class Task:
             number: A label of a split.
 
         Returns:
-            The name, or a frozenset of names if a text may have several classes.
+            The name, or a frozenset of names if a text may have several classes; `Decisions` if some are unknown.
 
         Example:
             >>> Task.from_texts(["good", "bad"] * 20, [True, False] * 20).answer(1)
@@ -326,13 +356,16 @@ class Task:
         """
         if self.label_sets is None:
             return self.classes[number]
-        return frozenset(self.classes[one] for one in self.label_sets.present(number))
+        present, absent = self.label_sets.sets[number]
+        has = frozenset(self.classes[one] for one in present)
+        return has if absent is None else Decisions(has, frozenset(self.classes[one] for one in absent))
 
     def label_number(self, answer: Answer) -> int:
         """Return the number of a label.
 
         Args:
-            answer: A class, or a set of classes if a text may have several; a class then stands for itself alone.
+            answer: A class, or a set of classes if a text may have several; a class then stands for itself alone. Or
+                decisions on some of its classes.
 
         Returns:
             The number.
@@ -348,8 +381,7 @@ class Task:
         """
         if self.label_sets is None:
             return self.class_index(str(answer))
-        names = [answer] if isinstance(answer, str) else answer
-        return self.label_sets.number([self.class_index(name) for name in names])
+        return number_of_answer(answer, self.class_index, self.label_sets)
 
     def class_counts(self, labels: Ints) -> Ints:
         """Return how many of the labelled texts have each class.
@@ -592,6 +624,22 @@ def _descriptions(name: str, given: Any) -> tuple[str, ...]:
         if any("\ud800" <= letter <= "\udfff" for letter in text):
             raise UserError(f"The description of class '{name:.40}' contains a broken Unicode character; remove it.")
     return tuple(texts)
+
+
+def number_of_answer(answer: Answer, index: Callable[[str], int], sets: LabelSets) -> int:
+    """Return the number of a set of classes, or of decisions on some.
+
+    Args:
+        answer: Names of classes.
+        index: Returns the number of a class.
+        sets: Numbers the sets.
+
+    >>> number_of_answer(Decisions.of({"a": True}), "ab".index, sets := LabelSets(2)), sets.sets[3]
+    (3, ((0,), ()))
+    """
+    if isinstance(answer, Decisions):
+        return sets.number(map(index, answer.present), map(index, answer.absent))
+    return sets.number(map(index, [answer] if isinstance(answer, str) else answer))
 
 
 def as_type(kind: type, text: str) -> Any:

@@ -15,7 +15,7 @@ VOTES = st.builds(
 
 @given(st.lists(VOTES, max_size=6))
 def test_people_come_before_the_file_and_the_file_before_the_llm(standing: list[CastVote]) -> None:
-    given = {kind: {vote.class_number for vote in standing if vote.kind == kind} - {None} for kind in KINDS}
+    given = {kind: {vote.label for vote in standing if vote.kind == kind} - {None} for kind in KINDS}
     first = next((kind for kind in KINDS if given[kind]), None)
     found = consensus_of(standing)
     if first is None or len(given[first]) > 1:

@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
     """A study that was stopped once and resumed."""
     home = tmp_path_factory.mktemp("study")
     records = [
-        {"body": text, "tags": sorted(TASK.answer(label))}
+        {"body": text, "tags": sorted(TASK.label(label))}
         for text, label in zip(TASK.train.texts, TASK.train.labels, strict=True)
     ]
     (home / "texts.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))

@@ -11,6 +11,8 @@ from sqlalchemy import JSON, BigInteger, Dialect, Float, ForeignKey, Index, Inte
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
 
+from hybridal.app.db.class_set import ClassSet, decode_set
+
 
 class CleanString(TypeDecorator[str]):
     """Any text. PostgreSQL cannot store U+0000, so in both databases it becomes the replacement character."""
@@ -20,6 +22,19 @@ class CleanString(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
         return None if value is None else clean(value)
+
+
+class EncodedSet(TypeDecorator[ClassSet]):
+    """A set of classes, stored as a text."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: ClassSet | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else value.encode()
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> ClassSet | None:  # noqa: ARG002
+        return None if value is None else decode_set(value)
 
 
 def clean(words: str) -> str:
@@ -101,6 +116,7 @@ class Text(Base):
         folded: Finds a text by any part of its words or its context (see `search.py`).
         context: The other columns of its file.
         suggestion: The class number that the file suggests, if its labels are not taken as answers.
+        suggested_set: The same if a text may have several classes: the number of a label set.
         deleted: When it was deleted. It is then neither open nor counted, and its annotations stay.
     """
 
@@ -119,6 +135,7 @@ class Text(Base):
     folded: Mapped[str] = mapped_column(default=folded_body, deferred=True)
     context: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
     suggestion: Mapped[int | None] = mapped_column(BigInteger)
+    suggested_set: Mapped[int | None] = mapped_column(ForeignKey("label_sets.number"))
     deleted: Mapped[float | None]
 
     __table_args__ = (
@@ -139,6 +156,7 @@ class Class(Base):
         merged_into: The class that it was merged into.
         archived: "" while people can give the class; `kept` if the model goes on learning its labels, `out` if it does
             not, `deleted` if its labels no longer count.
+        threshold: If a text may have several classes: the probability from which the newest model gives this one.
     """
 
     __tablename__ = "classes"
@@ -150,6 +168,33 @@ class Class(Base):
     position: Mapped[int]
     merged_into: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
     archived: Mapped[str] = mapped_column(default="")
+    threshold: Mapped[float | None]
+
+
+class LabelSet(Base):
+    """An answer of a project in which a text may have several classes; rows are never changed.
+
+    Annotations, votes, consensus and predictions refer to it. Two rows may hold the same set if two people gave it
+    first at the same moment, so compare sets, not numbers.
+    """
+
+    __tablename__ = "label_sets"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    digest: Mapped[str] = mapped_column(String(32), index=True)
+    classes: Mapped[ClassSet] = mapped_column(EncodedSet())
+
+
+class LabelSetClass(Base):
+    """A class that a label set names; `present` is None if it is unknown."""
+
+    __tablename__ = "label_set_classes"
+
+    set_number: Mapped[int] = mapped_column(ForeignKey("label_sets.number"), primary_key=True)
+    class_number: Mapped[int] = mapped_column(ForeignKey("classes.number"), primary_key=True)
+    present: Mapped[bool | None]
+
+    __table_args__ = (Index("label_sets_of_a_class", "class_number", "present", "set_number"),)
 
 
 class Person(Base):
@@ -177,7 +222,9 @@ class Annotation(Base):
 
     Attributes:
         key: Drawn by the client, so that a repeated request counts once.
-        action: `label` (with a class), `skip`, or `withdraw`, which takes back the last one.
+        action: `label`, `skip`, or `withdraw`, which takes back the last one.
+        class_number: The class of a label.
+        label_set: The set of a label, if a text may have several classes.
         flagged: Whether the text was flagged for review.
         comment: Free text.
         decides: Whether this is an adjudication.
@@ -191,6 +238,7 @@ class Annotation(Base):
     person_number: Mapped[int] = mapped_column(ForeignKey("people.number"), index=True)
     action: Mapped[str]
     class_number: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
+    label_set: Mapped[int | None] = mapped_column(ForeignKey("label_sets.number"))
     flagged: Mapped[bool] = mapped_column(default=False)
     comment: Mapped[str] = mapped_column(default="")
     decides: Mapped[bool] = mapped_column(default=False)
@@ -198,7 +246,13 @@ class Annotation(Base):
 
 
 class Vote(Base):
-    """The last annotation of a person on a text that was not withdrawn; a skip has no class."""
+    """A person's present answer to a text: their last annotation that was not withdrawn; a skip has no class.
+
+    Attributes:
+        annotation_number: The annotation that last changed it.
+        label_set: If a text may have several classes, all that the person has decided so far.
+        partial: Whether some of the classes are undecided; the text can then be served to the person again.
+    """
 
     __tablename__ = "votes"
 
@@ -206,12 +260,14 @@ class Vote(Base):
     person_number: Mapped[int] = mapped_column(ForeignKey("people.number"), primary_key=True)
     annotation_number: Mapped[int] = mapped_column(ForeignKey("annotations.number"))
     class_number: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
+    label_set: Mapped[int | None] = mapped_column(ForeignKey("label_sets.number"), index=True)
+    partial: Mapped[bool] = mapped_column(default=False)
     flagged: Mapped[bool] = mapped_column(default=False)
     decides: Mapped[bool] = mapped_column(default=False)
 
     __table_args__ = (
         Index("votes_of_a_person", "person_number", "annotation_number"),
-        Index("votes_skipped", "text_row", **_where("class_number IS NULL")),
+        Index("votes_skipped", "text_row", **_where("class_number IS NULL AND label_set IS NULL")),
         Index("votes_flagged", "text_row", **_where("flagged{true}")),
     )
 
@@ -220,6 +276,8 @@ class Consensus(Base):
     """The class that the model learns for a text; there is no row while people disagree.
 
     Attributes:
+        class_number: The class, if a text has exactly one.
+        label_set: The classes, if it may have several; the set may be partial.
         source: `people`, `file`, `llm` or `adjudicated`.
         annotation_number: The annotation that last changed it; the trainer finds new labels by it.
     """
@@ -227,7 +285,8 @@ class Consensus(Base):
     __tablename__ = "consensus"
 
     text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
-    class_number: Mapped[int] = mapped_column(ForeignKey("classes.number"), index=True)
+    class_number: Mapped[int | None] = mapped_column(ForeignKey("classes.number"), index=True)
+    label_set: Mapped[int | None] = mapped_column(ForeignKey("label_sets.number"), index=True)
     source: Mapped[str]
     annotation_number: Mapped[int] = mapped_column(ForeignKey("annotations.number"), index=True)
 
@@ -280,13 +339,16 @@ class Lease(Base):
 class Prediction(Base):
     """The likeliest class of a text, with its probability and the entropy of all probabilities.
 
-    `round` is the model's; a prediction stays until a newer model has scored the text.
+    Attributes:
+        label_set: If a text may have several classes, those whose probability reaches their threshold.
+        round: The model's; a prediction stays until a newer model has scored the text.
     """
 
     __tablename__ = "predictions"
 
     text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
     class_number: Mapped[int] = mapped_column(ForeignKey("classes.number"))
+    label_set: Mapped[int | None] = mapped_column(ForeignKey("label_sets.number"), index=True)
     probability: Mapped[float]
     entropy: Mapped[float]
     round: Mapped[int]

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from sqlalchemy import Row, bindparam, insert, select
 from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import ConflictError, GoneError, MissingError
+from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import execute
-from hybridal.app.db.schema import Annotation, Class, Person, Tally, Text, Vote
+from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, Setting, Tally, Text, Vote
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import (
     COUNT_NAMES,
     VOTE,
     CastVote,
+    cast_vote,
     find_and_lock,
     lock_text,
     record_vote,
     votes_on,
 )
+from hybridal.app.labelling.label_sets import Label, active_numbers, label_columns, numbers_of
 from hybridal.app.labelling.queue import lease_again
 from hybridal.errors import UserError
 
@@ -29,15 +34,19 @@ _ADD = insert(Annotation).returning(Annotation.number)
 _EARLIER = select(Annotation.number, Annotation.text_row, Annotation.person_number, Annotation.action)
 _OF_THIS_KEY = _EARLIER.where(Annotation.key == bindparam("key"))
 
+MULTI_LABEL = select(Setting.value).where(Setting.name == "multi_label")
+
 # Everything needed to check an annotation: one row per vote on the text, or a single row without a vote.
 _LOOK = (
     _EARLIER.add_columns(Class.number.label("given"), Class.merged_into, Class.archived)
+    .add_columns(MULTI_LABEL.scalar_subquery().label("multi_label"))
     .add_columns(*(getattr(Tally, name).label(f"all_{name}") for name in COUNT_NAMES))
     .add_columns(Vote.person_number.label("voter"), *VOTE)
     .select_from(Tally)
     .outerjoin(Annotation, Annotation.key == bindparam("key"))
     .outerjoin(Class, Class.name == bindparam("name"))
     .outerjoin(Vote, Vote.text_row == bindparam("row"))
+    .outerjoin(LabelSet, LabelSet.number == Vote.label_set)
     .outerjoin(Person, Person.number == Vote.person_number)
 )
 
@@ -49,13 +58,15 @@ def annotate(
     action: Literal["label", "skip"],
     *,
     class_name: str | None = None,
+    class_names: Sequence[str] | None = None,
+    decisions: Mapping[str, bool | None] | None = None,
     flagged: bool = False,
     comment: str = "",
     key: str,
     decides: bool = False,
     offered: bool = False,
 ) -> dict[str, int]:
-    """Record a person's label or skip, which replaces their earlier one.
+    """Record a person's label or skip, which replaces their earlier one; `decisions` add to it.
 
     Args:
         session: A session that may write.
@@ -63,6 +74,9 @@ def annotate(
         text_id: Id of the text.
         action: `label` or `skip`.
         class_name: The class of a label; None for a skip.
+        class_names: If a text may have several classes: all of them; an empty list means none of the classes.
+        decisions: If a text may have several classes: whether it has some of them, by name. None is a question that the
+            person skipped.
         flagged: Whether the text is flagged for review.
         comment: A comment for reviewers.
         key: Identifies the request, so that a repeated one counts once.
@@ -76,7 +90,7 @@ def annotate(
         MissingError: There is no such text or class.
         GoneError: The text was deleted.
         ConflictError: The key was used for another annotation, or the class is archived.
-        UserError: A label has no class, or a skip has one.
+        UserError: A label has no class, or a skip has one; or the label is not of the project's kind.
     """
     text = find_and_lock(session, text_id)
     if text is None:
@@ -90,11 +104,15 @@ def annotate(
         if (now.text_row, now.person_number) != (text.row, person.number) or now.action == "withdraw":
             raise ConflictError(_USED.format(key=key))
         return counts
-    if (action == "label") != (name is not None):
-        raise UserError("A label needs a class; a skip must not have one.")
-    class_number = now.given
+    _check_kind(bool(now.multi_label), action, name, class_names, decisions)
+    label: Label | None = now.given
     if name is not None and (now.given is None or now.merged_into is not None or now.archived):
-        class_number = (classes.find_offered if offered else classes.find)(session, name).number
+        label = (classes.find_offered if offered else classes.find)(session, name).number
+    elif class_names is not None:
+        label = ClassSet.of(numbers_of(session, class_names, offered).values())
+    elif decisions is not None:
+        numbers = numbers_of(session, decisions, offered)
+        label = ClassSet.partial({numbers[name]: decided for name, decided in decisions.items()})
     number: int = execute(
         session,
         _ADD,
@@ -102,15 +120,59 @@ def annotate(
         text_row=text.row,
         person_number=person.number,
         action=action,
-        class_number=class_number,
+        **label_columns(session, label),
         flagged=flagged,
         comment=comment,
         decides=decides,
     ).scalar_one()
-    before = {one.voter: CastVote(*one[-len(VOTE) :]) for one in seen if one.voter is not None}
-    vote = CastVote(person.kind, class_number, number, decides, flagged)
-    moved = record_vote(session, text, person, before, vote, number)
+    before = {one.voter: cast_vote(*one[-len(VOTE) :]) for one in seen if one.voter is not None}
+    vote = accumulated(before.get(person.number), CastVote(person.kind, label, number, decides, flagged))
+    moved = record_vote(session, text, person, before, _completed(session, vote), number)
     return {name: counts[name] + moved[name] for name in COUNT_NAMES}
+
+
+def _check_kind(
+    multi_label: bool,
+    action: str,
+    class_name: str | None,
+    class_names: Sequence[str] | None,
+    decisions: Mapping[str, bool | None] | None,
+) -> None:
+    """Refuse a label that is not of the project's kind, or a skip with a label."""
+    several = [one for one in (class_names, decisions) if one is not None]
+    if several and not multi_label:
+        raise UserError("In this project a text has exactly one class: give `class`, not `classes` or `decisions`.")
+    if class_name is not None and multi_label:
+        raise UserError(
+            "In this project a text may have several classes: give `classes`, or `decisions` on some, not `class`."
+        )
+    if multi_label and action == "label" and (len(several) != 1 or decisions == {}):
+        raise UserError("A label needs either `classes`, which may be empty, or `decisions` on at least one class.")
+    if (action == "label") != (class_name is not None or bool(several)):
+        raise UserError("A label needs a class; a skip must not have one.")
+
+
+def accumulated(before: CastVote | None, given: CastVote) -> CastVote:
+    """The vote of a person after an annotation: one that decides only some classes adds to their earlier vote.
+
+    An adjudication adds only to an earlier adjudication, and what is added to one is part of it.
+
+    >>> first = CastVote("person", ClassSet.partial({1: True}), 7)
+    >>> accumulated(first, CastVote("person", ClassSet.partial({2: False}), 8)).label
+    ClassSet(present=frozenset({1}), absent=frozenset({2}), unknown=frozenset())
+    """
+    adds = isinstance(given.label, ClassSet) and given.label.absent is not None
+    if before is None or not adds or (given.decides and not before.decides) or not isinstance(before.label, ClassSet):
+        return given
+    label, flagged = before.label.updated(given.label), given.flagged or before.flagged  # type: ignore[arg-type]
+    return CastVote(given.kind, label, given.number, before.decides, flagged)
+
+
+def _completed(session: Session, vote: CastVote) -> CastVote:
+    """The vote with a whole set, if each class that can be given is decided."""
+    if not isinstance(vote.label, ClassSet) or vote.label.is_whole:
+        return vote
+    return replace(vote, label=vote.label.completed(active_numbers(session)))
 
 
 def undo(session: Session, person: Person, key: str, undoes: str | None = None) -> Text | None:
@@ -147,18 +209,17 @@ def withdraw_vote(session: Session, person: Person, text: Text, key: str) -> boo
         .where(Annotation.text_row == text.row, Annotation.person_number == person.number)
         .order_by(Annotation.number)
     ).all()
-    before = last_not_withdrawn([*history, Annotation(action="withdraw")])
-    left = None if before is None else _vote_of(session, person, before)
+    left = _vote_after(session, person, not_withdrawn([*history, Annotation(action="withdraw")]))
     _add_withdrawal(session, person, text, key, left)
     return left is not None
 
 
-def last_not_withdrawn(history: list[Annotation]) -> Annotation | None:
-    """Find a person's last annotation on a text that was not withdrawn.
+def not_withdrawn(history: Sequence[Annotation]) -> list[Annotation]:
+    """Select a person's annotations on a text that were not withdrawn.
 
     >>> first, second, back = (Annotation(action=action) for action in ("label", "skip", "withdraw"))
-    >>> last_not_withdrawn([first, second, back]) is first, last_not_withdrawn([first, back, back])
-    (True, None)
+    >>> not_withdrawn([first, second, back]) == [first], not_withdrawn([first, back, back])
+    (True, [])
     """
     kept: list[Annotation] = []
     for given in history:
@@ -166,15 +227,29 @@ def last_not_withdrawn(history: list[Annotation]) -> Annotation | None:
             kept.append(given)
         elif kept:
             kept.pop()
-    return kept[-1] if kept else None
+    return kept
 
 
-def _vote_of(session: Session, person: Person, given: Annotation) -> CastVote | None:
-    """The vote that an annotation means today: its class may have been merged, or deleted (None)."""
-    class_number = None if given.class_number is None else classes.resolve(session, given.class_number)
-    if class_number is not None and classes.get(session, class_number).archived == "deleted":
-        return None
-    return CastVote(person.kind, class_number, given.number, given.decides, given.flagged)
+def _vote_after(session: Session, person: Person, annotations: Sequence[Annotation]) -> CastVote | None:
+    """The vote that a person's annotations mean today: classes may have been merged or deleted since."""
+    vote: CastVote | None = None
+    for given in annotations if any(one.label_set is not None for one in annotations) else annotations[-1:]:
+        label = _label_of(session, given)
+        if label is None and given.action == "label":  # its class was deleted
+            vote = vote if isinstance(vote and vote.label, ClassSet) else None
+        else:
+            vote = accumulated(vote, CastVote(person.kind, label, given.number, given.decides, given.flagged))
+    return None if vote is None else _completed(session, vote)
+
+
+def _label_of(session: Session, given: Annotation) -> Label | None:
+    """The label that an annotation means today; None for a skip, or if nothing is left of it."""
+    if given.label_set is not None:
+        now, deleted = classes.current_classes(session), classes.deleted_classes(session)
+        label = session.get_one(LabelSet, given.label_set).classes.renamed(now, deleted)
+        return label if label.absent is None or label.classes else None
+    number = None if given.class_number is None else classes.resolve(session, given.class_number)
+    return None if number is None or classes.get(session, number).archived == "deleted" else number
 
 
 def find_annotation(session: Session, person: Person, key: str) -> Row[*tuple[Any, ...]] | None:

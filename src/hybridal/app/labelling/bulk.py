@@ -2,39 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
+from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Lease, Person, Text, Vote, now
 from hybridal.app.labelling.annotations import annotate, one_undo_at_a_time, withdraw_vote
-from hybridal.app.labelling.consensus import lock_text, lock_texts
+from hybridal.app.labelling.classes import find_offered
+from hybridal.app.labelling.consensus import lock_text, lock_texts, settled_by_text, votes_by_text
 from hybridal.app.labelling.texts import chunks
 
 MAX_TEXTS = 200
 PART = 20  # texts per transaction; other annotators wait for its end
 
 
-def label_many(sessions: Sessions, person: Person, labels: Mapping[str, str], key: str) -> int:
+def label_many(sessions: Sessions, person: Person, labels: Mapping[str, str | Sequence[str]], key: str) -> int:
     """Label texts, by id; return how many of them have these labels now. The same key counts once.
 
-    Texts are left out that are closed, leased to another person or labelled by this one. So are validation texts:
-    texts that are chosen by a model's predictions would not be a random sample.
+    Labels are class names, or lists of them if a text may have several classes. Texts are left out that are closed,
+    leased to another person or labelled by this one. So are validation texts: texts that are chosen by a model's
+    predictions would not be a random sample.
     """
     keys = {id: f"{key}.{at}" for at, id in enumerate(labels)}
-    mine = select(Vote.text_row).where(Vote.person_number == person.number)
-    held = select(Lease.text_row).where(Lease.person_number != person.number, Lease.until > now())
+    mine = select(Vote.text_row).where(Vote.person_number == person.number, ~Vote.partial)
+    held = _held_by_others(person)
     for part in chunks([*labels], PART):
         free = Text.id.in_(part) & Text.open & (Text.split == "pool") & Text.row.not_in(mine.union(held))
         with sessions.begin() as session:
             lock_texts(session, free)
             ids = session.scalars(select(Text.id).where(free).order_by(Text.row)).all()
             for id in ids:
-                annotate(session, person, id, "label", class_name=labels[id], key=keys[id], offered=True)
+                label = labels[id]
+                given = {"class_name": label} if isinstance(label, str) else {"class_names": label}
+                annotate(session, person, id, "label", **given, key=keys[id], offered=True)
     with sessions() as session:
         return len(_given(session, person, key))
+
+
+def decide_many(
+    sessions: Sessions, person: Person, ids: Sequence[str], class_name: str, present: bool, key: str
+) -> int:
+    """Decide one class for texts that may have several; return for how many this decision counts now.
+
+    Texts are left out that are leased to another person, for validation, or for which the class is decided: by this
+    person, or by all others together.
+    """
+    keys = {id: f"{key}.{at}" for at, id in enumerate(ids)}
+    held = _held_by_others(person)
+    for part in chunks([*keys], PART):
+        free = Text.id.in_(part) & (Text.split == "pool") & Text.deleted.is_(None) & Text.row.not_in(held)
+        with sessions.begin() as session:
+            lock_texts(session, free)
+            rows: dict[int, str] = dict(session.execute(select(Text.row, Text.id).where(free).order_by(Text.row)).all())
+            number = find_offered(session, class_name).number
+            votes, settled = votes_by_text(session, [*rows]), settled_by_text(session, [*rows])
+            for row, id in rows.items():
+                mine, all_others = votes[row].get(person.number), settled.get(row)
+                labels = [one.label for one in (mine, all_others) if one is not None]
+                if not any(isinstance(one, ClassSet) and one.decision(number) is not None for one in labels):
+                    decisions = {class_name: present}
+                    annotate(session, person, id, "label", decisions=decisions, key=keys[id], offered=True)
+    with sessions() as session:
+        return len(_given(session, person, key))
+
+
+def _held_by_others(person: Person) -> Select[int]:
+    return select(Lease.text_row).where(Lease.person_number != person.number, Lease.until > now())
 
 
 def undo_many(sessions: Sessions, person: Person, key: str, undoes: str) -> int:

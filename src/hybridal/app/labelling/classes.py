@@ -70,6 +70,11 @@ def current_classes(session: Session) -> dict[int, int]:
     return resolve_merges(dict(rows.all()))
 
 
+def deleted_classes(session: Session) -> set[int]:
+    """The numbers of deleted classes."""
+    return {*session.scalars(select(Class.number).where(Class.archived == "deleted"))}
+
+
 def resolve_merges(merged_into: Mapping[int, int | None]) -> dict[int, int]:
     """Map each class to the end of its merges; a class that was never merged to itself.
 

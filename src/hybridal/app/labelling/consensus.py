@@ -3,48 +3,65 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
+from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import execute
 from hybridal.app.db.pipelining import PIPELINED
-from hybridal.app.db.schema import Consensus, Lease, Person, Setting, Tally, Text, Vote
+from hybridal.app.db.schema import Consensus, LabelSet, Lease, Person, Setting, Tally, Text, Vote
+from hybridal.app.labelling.label_sets import Label, label_columns
+from hybridal.app.labelling.set_consensus import agreed_set, disputed, settled_classes
 
 
 @dataclass(frozen=True)
 class CastVote:
-    """A vote as a value: the annotator's kind, the class (None for a skip), and the number of the annotation."""
+    """A vote as a value: the annotator's kind, the label (None for a skip), and the number of the annotation.
+
+    The label is the number of a class, or a set of classes if a text may have several.
+    """
 
     kind: str
-    class_number: int | None
+    label: Label | None
     number: int = 0
     decides: bool = False
     flagged: bool = False
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether some of the classes are undecided."""
+        return isinstance(self.label, ClassSet) and not self.label.is_whole
+
 
 @dataclass(frozen=True)
 class Resolution:
-    """The class that the model learns, and its source."""
+    """The label that the model learns, and its source."""
 
-    class_number: int
+    label: Label
     source: str
 
 
-def consensus_of(votes: Sequence[CastVote], majority: bool = False) -> Resolution | None:
+_SOURCES = (("person", "people"), ("file", "file"), ("llm", "llm"))
+
+
+def consensus_of(votes: Sequence[CastVote], majority: bool = False, per_class: bool = False) -> Resolution | None:
     """Decide the consensus: an adjudication wins, then people who agree, then the file, then the LLM.
 
-    The file and the LLM count only if no person has labelled the text.
+    The file and the LLM count only if no person has labelled the text; if it may have several classes, only for the
+    classes that no person has decided.
 
     Args:
         votes: All votes on the text.
-        majority: Whether a class that more than half of the people gave is enough.
+        majority: Whether a label that more than half of the people gave is enough.
+        per_class: If a text may have several classes: whether each class is settled by itself. Otherwise people agree
+            if no class is contested.
 
     Returns:
-        The class and its source; None while there is no consensus.
+        The label and its source; None while there is no consensus.
 
     >>> consensus_of([CastVote("file", 1), CastVote("person", 2)])
     Resolution(class_number=2, source='people')
@@ -55,15 +72,36 @@ def consensus_of(votes: Sequence[CastVote], majority: bool = False) -> Resolutio
     >>> consensus_of([CastVote("person", 1), CastVote("person", 2), CastVote("person", 2)], majority=True)
     Resolution(class_number=2, source='people')
     """
+    if any(isinstance(vote.label, ClassSet) for vote in votes):
+        return _consensus_of_sets(votes, majority, per_class)
     decisions = sorted((vote for vote in votes if vote.decides), key=lambda vote: vote.number)
-    if decisions and decisions[-1].class_number is not None:
-        return Resolution(decisions[-1].class_number, "adjudicated")
-    for kind, source in (("person", "people"), ("file", "file"), ("llm", "llm")):
+    if decisions and decisions[-1].label is not None:
+        return Resolution(decisions[-1].label, "adjudicated")
+    for kind, source in _SOURCES:
         if found := classes_of(votes, kind):
             best, times = found.most_common(1)[0]
             settled = 2 * times > found.total() if majority and kind == "person" else len(found) == 1
             return Resolution(best, source) if settled else None
     return None
+
+
+def _consensus_of_sets(votes: Sequence[CastVote], majority: bool, per_class: bool) -> Resolution | None:
+    """Each source replaces the classes that the weaker ones have decided; decisions of reviewers come last."""
+    settle = settled_classes if per_class else agreed_set
+    found, source = ClassSet.partial({}), ""
+    for kind, name in reversed(_SOURCES):
+        if answers := sets_of((vote for vote in votes if not vote.decides), kind):
+            found, source = found.updated(settle(answers, majority and kind == "person")), name
+    for vote in sorted((vote for vote in votes if vote.decides), key=lambda vote: vote.number):
+        if isinstance(vote.label, ClassSet):
+            found, source = found.updated(vote.label), "adjudicated"
+    return Resolution(found, source) if found.decides else None
+
+
+def sets_of(votes: Iterable[CastVote], kind: str) -> list[ClassSet]:
+    """The sets that annotators of one kind gave, without those that decide nothing."""
+    labels = (vote.label for vote in votes if vote.kind == kind)
+    return [label for label in labels if isinstance(label, ClassSet) and label.decides]
 
 
 def flagged(votes: Sequence[CastVote]) -> bool:
@@ -77,8 +115,17 @@ def flagged(votes: Sequence[CastVote]) -> bool:
 
 
 def classes_of(votes: Sequence[CastVote], kind: str) -> Counter[int]:
-    """Count the classes that annotators of one kind gave."""
-    return Counter(vote.class_number for vote in votes if vote.kind == kind and vote.class_number is not None)
+    """Count the classes that annotators of one kind gave, if a text has exactly one."""
+    return Counter(vote.label for vote in votes if vote.kind == kind and isinstance(vote.label, int))
+
+
+def is_disputed(votes: Sequence[CastVote], consensus: Resolution | None) -> bool:
+    """Whether people disagree, and neither the majority nor a reviewer has settled it."""
+    if contested := disputed(sets_of((vote for vote in votes if not vote.decides), "person")):
+        return consensus is None or (
+            isinstance(consensus.label, ClassSet) and bool(contested & consensus.label.unknown)
+        )
+    return consensus is None and len(classes_of(votes, "person")) > 1
 
 
 COUNT_NAMES = ("texts", "labelled", "validation", "pool", "skipped", "flagged", "disagreements")
@@ -102,9 +149,9 @@ def counts_of(split: str, votes: Sequence[CastVote], consensus: Resolution | Non
         "texts": True,
         "labelled": consensus is not None,
         split: consensus is not None,
-        "skipped": consensus is None and any(vote.class_number is None for vote in votes),
+        "skipped": consensus is None and any(vote.label is None for vote in votes),
         "flagged": flagged(votes),
-        "disagreements": consensus is None and len(classes_of(votes, "person")) > 1,
+        "disagreements": is_disputed(votes, consensus),
     }
     return Counter(name for name, true in holds.items() if true)
 
@@ -145,13 +192,20 @@ def new_labels(session: Session, since: int) -> int:
 _LOCKED = select(Text).with_for_update(key_share=True).execution_options(populate_existing=True)
 _OF_ROW = _LOCKED.where(Text.row == bindparam("row"))
 _OF_ID = _LOCKED.where(Text.id == bindparam("id"))
-VOTE = (Person.kind, Vote.class_number, Vote.annotation_number, Vote.decides, Vote.flagged)
-"""The columns of a `CastVote`."""
+VOTE = (Person.kind, Vote.class_number, LabelSet.classes, Vote.annotation_number, Vote.decides, Vote.flagged)
+"""The columns of a `CastVote`; see `cast_vote`."""
+
+
+def cast_vote(kind: str, class_number: int | None, classes: ClassSet | None, *more: Any) -> CastVote:
+    """Make a vote from the columns `VOTE`."""
+    return CastVote(kind, class_number if classes is None else classes, *more)
+
 
 _VOTES = (
     select(Vote.text_row, Vote.person_number)
     .add_columns(*VOTE)
     .join(Person)
+    .outerjoin(LabelSet, LabelSet.number == Vote.label_set)
     .where(Vote.text_row.in_(bindparam("rows", expanding=True)))
 )
 _THEIRS: dict[str, Any] = {"text_row": bindparam("row"), "person_number": bindparam("person")}
@@ -159,8 +213,10 @@ _ADD_VOTE = insert(Vote).execution_options(**PIPELINED)
 _REMOVE_VOTE = delete(Vote).filter_by(**_THEIRS).execution_options(**PIPELINED)
 _END_LEASE = delete(Lease).filter_by(**_THEIRS).execution_options(**PIPELINED)
 _ADD_CONSENSUS = insert(Consensus).execution_options(**PIPELINED)
-_KEPT = select(Consensus.text_row, Consensus.class_number, Consensus.source).where(
-    Consensus.text_row.in_(bindparam("rows", expanding=True))
+_KEPT = (
+    select(Consensus.text_row, Consensus.class_number, LabelSet.classes, Consensus.source)
+    .outerjoin(LabelSet, LabelSet.number == Consensus.label_set)
+    .where(Consensus.text_row.in_(bindparam("rows", expanding=True)))
 )
 _REMOVE_CONSENSUS = delete(Consensus).where(Consensus.text_row == bindparam("row")).execution_options(**PIPELINED)
 _UPDATE_TEXT = (
@@ -180,8 +236,14 @@ def votes_by_text(session: Session, rows: Sequence[int]) -> dict[int, dict[int, 
     """Read the votes on some texts, by the row of the text and the number of the person."""
     votes: dict[int, dict[int, CastVote]] = {row: {} for row in rows}
     for row, person, *what in execute(session, _VOTES, rows=rows):
-        votes[row][person] = CastVote(*what)
+        votes[row][person] = cast_vote(*what)
     return votes
+
+
+def settled_by_text(session: Session, rows: Sequence[int]) -> dict[int, Resolution]:
+    """Read the consensus of some texts, by the row of the text; those without one are missing."""
+    found = execute(session, _KEPT, rows=rows)
+    return {row: Resolution(number if classes is None else classes, source) for row, number, classes, source in found}
 
 
 def record_vote(
@@ -211,7 +273,8 @@ def record_vote(
             text_row=text.row,
             person_number=person.number,
             annotation_number=vote.number,
-            class_number=vote.class_number,
+            **label_columns(session, vote.label),
+            partial=vote.is_partial,
             flagged=vote.flagged,
             decides=vote.decides,
         )
@@ -219,12 +282,14 @@ def record_vote(
     return update_consensus(session, [Change(text, [*before.values()], [*after.values()], answer)])
 
 
-_ON_DISAGREEMENT = select(Setting.value).where(Setting.name == "on_disagreement")
+_RULES = select(Setting.name, Setting.value).where(Setting.name.in_(("on_disagreement", "consensus_per")))
+_ALL_RULES = [(majority, per_class) for per_class in (False, True) for majority in (False, True)]
 
 
-def by_majority(session: Session) -> bool:
-    """Whether a majority settles disagreements in this project; otherwise a reviewer does."""
-    return execute(session, _ON_DISAGREEMENT).scalar() == "majority"
+def consensus_rules(session: Session) -> tuple[bool, bool]:
+    """Whether a majority settles disagreements in this project, and whether each class is settled by itself."""
+    found = {one.name: one.value for one in execute(session, _RULES)}
+    return found.get("on_disagreement") == "majority", found.get("consensus_per") == "class"
 
 
 @dataclass(frozen=True)
@@ -239,7 +304,8 @@ class Change:
 
 def update_consensus(session: Session, changes: Sequence[Change]) -> Moved:
     """Update consensus, openness and counts of texts whose votes changed; deleted texts have none of them."""
-    majority = any(len(one.before) > 1 or len(one.after) > 1 for one in changes) and by_majority(session)
+    several = any(len(one.before) > 1 or len(one.after) > 1 for one in changes)
+    rules = consensus_rules(session) if several else (False, False)
     settled = _settled(session, changes)
     gone: list[dict[str, Any]] = []
     made: list[dict[str, Any]] = []
@@ -249,11 +315,12 @@ def update_consensus(session: Session, changes: Sequence[Change]) -> Moved:
         if one.text.deleted is not None:
             continue
         row, split = one.text.row, one.text.split
-        was, now = settled[row], consensus_of(one.after, majority)
+        was, now = settled[row], consensus_of(one.after, *rules)
         if was is not None and was != now:
             gone.append({"row": row})
         if now is not None and was != now:
-            made.append({"text_row": row, **vars(now), "annotation_number": one.answer})
+            label = label_columns(session, now.label)
+            made.append({"text_row": row, **label, "source": now.source, "annotation_number": one.answer})
         still_open = is_open(one.text.required_votes, one.after)
         states.append({"of": row, "by_people": count_people(one.after), "still_open": still_open})
         counted[0].update(counts_of(split, one.before, was))
@@ -266,18 +333,20 @@ def update_consensus(session: Session, changes: Sequence[Change]) -> Moved:
 
 
 def _settled(session: Session, changes: Sequence[Change]) -> dict[int, Resolution | None]:
-    """The consensus before. If it depends on the majority rule it is read, since the rule may have changed."""
+    """The consensus before. If it depends on the rules it is read, since they may have changed."""
     found = {one.text.row: consensus_of(one.before) for one in changes}
-    unsure = [one.text.row for one in changes if consensus_of(one.before, majority=True) != found[one.text.row]]
+    unsure = [one.text.row for one in changes if len({consensus_of(one.before, *rules) for rules in _ALL_RULES}) > 1]
     if unsure:
         found |= dict.fromkeys(unsure)
-        found |= {row: Resolution(*kept) for row, *kept in execute(session, _KEPT, rows=unsure)}
+        found |= settled_by_text(session, unsure)
     return found
 
 
 def count_people(votes: Sequence[CastVote]) -> int:
-    """Count the people who labelled the text; adjudications do not count."""
-    return sum(vote.kind == "person" and vote.class_number is not None and not vote.decides for vote in votes)
+    """Count the people who labelled the text; adjudications and answers to some of the classes do not count."""
+    return sum(
+        vote.kind == "person" and vote.label is not None and not vote.is_partial and not vote.decides for vote in votes
+    )
 
 
 def is_open(required_votes: int, votes: Sequence[CastVote]) -> bool:
@@ -287,10 +356,15 @@ def is_open(required_votes: int, votes: Sequence[CastVote]) -> bool:
     >>> is_open(1, []), is_open(1, [person]), is_open(2, [person]), is_open(2, [file])
     (True, False, True, False)
     """
-    if any(vote.decides for vote in votes):
+    if any(vote.decides and not vote.is_partial for vote in votes):
         return False
     people = count_people(votes)
-    return people < required_votes and (people > 0 or consensus_of(votes) is None)
+    return people < required_votes and (people > 0 or not _is_complete(consensus_of(votes)))
+
+
+def _is_complete(consensus: Resolution | None) -> bool:
+    """Whether a consensus decides every class."""
+    return consensus is not None and (not isinstance(consensus.label, ClassSet) or consensus.label.is_whole)
 
 
 def lock_texts(session: Session, which: ColumnElement[bool]) -> None:

@@ -47,7 +47,7 @@ _GIVE_BACK = delete(Lease).where(
 )
 
 # The rows that a person may be asked for; expired leases are deleted before.
-_ANNOTATED = select(Vote).where(Vote.text_row == Text.row, Vote.person_number == _ME).exists()
+_ANNOTATED = select(Vote).where(Vote.text_row == Text.row, Vote.person_number == _ME, ~Vote.partial).exists()
 _HELD = select(Lease).where(Lease.text_row == Text.row, Lease.person_number == _ME).exists()
 _LEASES = select(func.count()).where(Lease.text_row == Text.row).correlate(Text).scalar_subquery()
 _FREE = select(Text.row).where(Text.open, ~_ANNOTATED, ~_HELD, Text.required_votes - Text.vote_count > _LEASES)

@@ -1,4 +1,4 @@
-"""Apply a changed rule for disagreements: at once to texts that are annotated, to all others a few at a time.
+"""Apply a changed rule for the consensus: at once to texts that are annotated, to all others a few at a time.
 
 The progress is stored, so that the work continues after an interruption, and people can label meanwhile.
 """
@@ -36,7 +36,9 @@ def settle_some(session: Session, n: int) -> bool:
         return False
     beyond = Vote.text_row > read(session)[SETTLED]
     of_people = select(Vote.text_row).join(Person).where(Person.kind == "person", beyond)
-    differing = of_people.group_by(Vote.text_row).having(func.count(Vote.class_number.distinct()) > 1)
+    differing = of_people.group_by(Vote.text_row).having(
+        (func.count(Vote.class_number.distinct()) > 1) | (func.count(Vote.label_set.distinct()) > 1)
+    )
     rows = session.scalars(differing.order_by(Vote.text_row).limit(n)).all()
     texts = lock_some(session, rows)
     votes = votes_by_text(session, rows)

@@ -9,7 +9,7 @@ from typing import Literal
 from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
-from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Vote
+from hybridal.app.db.schema import Class, Consensus, LabelSetClass, Prediction, Text, Vote
 from hybridal.app.db.search import containing, contains
 from hybridal.app.labelling.consensus import counts
 
@@ -154,7 +154,7 @@ def _filters(
     if words.strip():
         yield contains(session, words, row)
     if class_name:
-        yield row.in_(_labels(by).join(Class).where(Class.name == class_name))
+        yield row.in_(_with_class(by, class_name))
     if state is not None:
         yield _is(state, row, by)
     if state != "deleted":
@@ -164,14 +164,27 @@ def _filters(
 def _labels(by: int | None) -> Select[int]:
     if by is None:
         return select(Consensus.text_row)
-    return _of(by, select(Vote.text_row).where(Vote.class_number.is_not(None)))
+    return _of(by, select(Vote.text_row).where(~_SKIPPED))
+
+
+_SKIPPED = Vote.class_number.is_(None) & Vote.label_set.is_(None)
+
+
+def _with_class(by: int | None, name: str) -> Select[int]:
+    """Select the rows of the texts that have a class."""
+    number = select(Class.number).where(Class.name == name).scalar_subquery()
+    named = (LabelSetClass.class_number == number, LabelSetClass.present.is_(True))
+    sets = select(LabelSetClass.set_number).where(*named)
+    table = Consensus if by is None else Vote
+    found = select(table.text_row).where((table.class_number == number) | table.label_set.in_(sets))
+    return found if by is None else _of(by, found)
 
 
 def _is(state: State, row: Row, by: int | None) -> ColumnElement[bool]:
     labels, votes, later = _labels(by), _of(by, select(Vote.text_row)), aliased(Vote)
     # A correlated subquery, because most texts have no label.
     unlabelled = ~labels.where(labels.selected_columns[0] == row).exists()
-    skipped = row.in_(votes.where(Vote.class_number.is_(None)))
+    skipped = row.in_(votes.where(_SKIPPED))
     decided = select(later.text_row).where(
         later.text_row == Vote.text_row,
         later.decides,

@@ -13,27 +13,35 @@ from sqlalchemy import func, insert, select, update
 from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import ConflictError
+from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import Sessions, count_texts_again, exclusive
 from hybridal.app.db.schema import Annotation, Consensus, Lease, QueuedText, Text, Vote, clean, text_digest
 from hybridal.app.db.search import tidy
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts, move_counts
+from hybridal.app.labelling.label_sets import Label, store_sets
 from hybridal.app.people import file_annotator
 from hybridal.app.project_settings import read, write
+from hybridal.errors import UserError
 from hybridal.randomness import stream
 from hybridal.tasks.class_names import sort_names
+from hybridal.tasks.label_cells import names_of
+from hybridal.tasks.task import Answer
 
 
 class Row(NamedTuple):
-    """A text to add, with its label if it has one, and the other columns of its file."""
+    """A text to add, with its label if it has one, and the other columns of its file.
+
+    In a project in which a text may have several classes, the label is a set of names, or one name.
+    """
 
     id: str
     text: str
-    label: str | None = None
+    label: Answer | None = None
     context: Mapping[str, str] = MappingProxyType({})
 
 
-GivenRow = Row | tuple[str, str, str | None]
+GivenRow = Row | tuple[str, str, Answer | None]
 """A row to add; without a context a plain tuple will do."""
 
 
@@ -182,7 +190,10 @@ def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) 
     held_out = set(random.permutation(n)[: reserve(n, settings, before, reserved)].tolist())
     places, shared = random.random(n).tolist(), (random.random(n) < settings["overlap"]).tolist()
     moved = Counter({"texts": n})
-    number = _numbers(session, [row.label for row in new if row.label is not None])
+    labels = _labels(session, [row.label for row in new], settings["multi_label"])
+    suggested_sets = (
+        store_sets(session, (label for label in labels if isinstance(label, ClassSet))) if suggested else {}
+    )
     for part in chunks(range(n)):
         values = [
             {
@@ -193,16 +204,17 @@ def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) 
                 "required_votes": settings["overlap_people"] if shared[i] else 1,
                 "open": suggested or new[i].label is None,
                 "context": {clean(name): clean(value) for name, value in new[i].context.items()} or None,
-                "suggestion": number.get(new[i].label) if suggested else None,
+                "suggestion": label if suggested and isinstance(label := labels[i], int) else None,
+                "suggested_set": suggested_sets.get(label) if isinstance(label := labels[i], ClassSet) else None,
             }
             for i in part
         ]
         rows = session.scalars(insert(Text).returning(Text.row, sort_by_parameter_order=True), values).all()
         if suggested:
             continue
-        labels = [(row, value["split"], new[i].label) for i, row, value in zip(part, rows, values, strict=True)]
-        _label(session, [(row, number[label]) for row, _, label in labels if label is not None])
-        moved.update(split for _, split, label in labels if label is not None)
+        given = [(row, label) for i, row in zip(part, rows, strict=True) if (label := labels[i]) is not None]
+        _label(session, given)
+        moved.update(value["split"] for i, value in zip(part, values, strict=True) if labels[i] is not None)
     tidy(session)
     if 10 * n >= before:
         count_texts_again(session)
@@ -210,26 +222,37 @@ def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) 
     move_counts(session, Counter(), moved)
 
 
-def _numbers(session: Session, labels: Iterable[str]) -> dict[str | None, int]:
-    """Map labels to class numbers, and add classes that are new."""
-    names = sort_names(labels)
-    return {name: found.number for name, found in zip(names, classes.add(session, names), strict=True)}
+def _labels(session: Session, answers: Sequence[Answer | None], multi_label: bool) -> list[Label | None]:
+    """Convert labels to class numbers or sets of them, and add classes that are new."""
+    names = sort_names(names_of(answers))
+    number = {name: found.number for name, found in zip(names, classes.add(session, names), strict=True)}
+    if multi_label:
+        return [None if one is None else ClassSet.of(number[name] for name in names_of([one])) for one in answers]
+    if not all(one is None or isinstance(one, str) for one in answers):
+        raise UserError("In this project a text has exactly one class; give one label per text.")
+    return [None if one is None else number[str(one)] for one in answers]
 
 
-def _label(session: Session, labels: Sequence[tuple[int, int]]) -> None:
-    """Record the file's labels, by class number, on texts without an annotation."""
+def _label(session: Session, labels: Sequence[tuple[int, Label]]) -> None:
+    """Record the file's labels on texts without an annotation."""
     if not labels:
         return
     person = file_annotator(session).number
-    given = [{"text_row": row, "person_number": person, "class_number": number} for row, number in labels]
+    sets = store_sets(session, (label for _, label in labels if isinstance(label, ClassSet)))
+    columns = [
+        {"text_row": row, "class_number": None, "label_set": sets[label]}
+        if isinstance(label, ClassSet)
+        else {"text_row": row, "class_number": label, "label_set": None}
+        for row, label in labels
+    ]
+    given = [{**one, "person_number": person} for one in columns]
     # No page draws a key with a colon.
     answers = [{**one, "action": "label", "key": f"file:{one['text_row']}"} for one in given]
     made = session.scalars(insert(Annotation).returning(Annotation.number, sort_by_parameter_order=True), answers).all()
-    votes, consensus = [], []
-    for one, answer in zip(given, made, strict=True):
-        votes.append({**one, "annotation_number": answer})
-        kept = {"text_row": one["text_row"], "class_number": one["class_number"]}
-        consensus.append({**kept, "source": "file", "annotation_number": answer})
+    votes = [{**one, "annotation_number": answer} for one, answer in zip(given, made, strict=True)]
+    consensus = [
+        {**one, "source": "file", "annotation_number": answer} for one, answer in zip(columns, made, strict=True)
+    ]
     session.execute(insert(Vote), votes)
     session.execute(insert(Consensus), consensus)
 

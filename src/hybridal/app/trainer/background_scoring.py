@@ -18,7 +18,6 @@ from hybridal.app.trainer.embeddings import read_texts, unread
 from hybridal.app.trainer.feature_cache import FeatureCache
 from hybridal.app.trainer.publish import error_sentence, seconds_left
 from hybridal.app.trainer.stored_predictions import PART, Scored, keep_predictions
-from hybridal.measures.calibration import softmax
 
 RAY_VARIABLE = "HYBRIDAL_RAY"
 SHARD = 1024  # texts per task of a cluster worker
@@ -137,7 +136,8 @@ class BackgroundScoring:
                     yield text.body
 
         for found in score_pool(bodies(), self.project.exports / MODEL_FOLDER, address, SHARD):
-            yield Scored([asked.popleft() for _ in found], found, chapter.spec.classes)
+            ids = [asked.popleft() for _ in found]
+            yield Scored(ids, found, chapter.spec.classes, chapter.learner.state.thresholds)
 
     def _texts(self, rows: Sequence[int]) -> Sequence[Any]:
         there = (Text.row.in_(rows), Text.deleted.is_(None))
@@ -146,14 +146,14 @@ class BackgroundScoring:
             return session.execute(asked).all()
 
     def _score(self, chapter: Chapter, texts: Sequence[Any]) -> Scored:
-        probe, classes = chapter.probe(), chapter.spec.classes
+        probe = chapter.probe()
         if not texts:
-            return Scored((), np.empty((0, len(classes))), classes)
+            return chapter.score((), np.empty((0, len(chapter.spec.classes))))
         if probe is None:
             logits = chapter.model.classifier.head().logits(self._features.of(chapter, texts))
         else:
             logits = probe.logits(read_texts(self.project, chapter, texts))
-        return Scored([text.id for text in texts], softmax(logits, chapter.temperature), classes)
+        return chapter.score([text.id for text in texts], logits)
 
     def export(self, chapter: Chapter) -> None:
         """Export the model for download, unless it is there already with the current class names."""

@@ -11,8 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybridal.app.labelling.label_sets import Label
 from hybridal.app.project import CHAPTER_FILE, Project, chapter_folders, count_rounds, read_chapters
 from hybridal.app.project_settings import first_batch
+from hybridal.app.trainer.learner_labels import to_names, to_numbers
 from hybridal.app.trainer.snapshot import Snapshot
 from hybridal.app.trainer.stored_predictions import Scored
 from hybridal.core.observer import Observer
@@ -139,10 +141,10 @@ class Chapter:
         label_changes = replace(self.learner.label_changes, last=last)
         return self.learner.schedule.decide(self.learner.history, label_changes).spec
 
-    def learnt(self) -> dict[str, int]:
-        """The class number of each pool text that the model has learnt."""
+    def learnt(self) -> dict[str, Label]:
+        """The label of each pool text that the model has learnt."""
         numbers = {name: number for number, name in self.class_names.items()}
-        return {id: numbers[name] for id, name in self.learner.labels.items()}
+        return {id: to_numbers(label, numbers) for id, label in self.learner.labels.items()}
 
     def covers_texts(self, snapshot: Snapshot) -> bool:
         """Whether the chapter has all texts of the snapshot; it may have others, which were deleted."""
@@ -168,7 +170,8 @@ class Chapter:
         learner, task, names = self.learner, self.learner.experiment.task, self.class_names
         there = {*task.train.ids, *task.validation.ids}
         # A text that was added after the chapter began waits for the next chapter.
-        wanted = {id: names[c] for id, c in {**snapshot.pool, **snapshot.validation}.items() if id in there}
+        labels = {**snapshot.pool, **snapshot.validation}
+        wanted = {id: to_names(label, names) for id, label in labels.items() if id in there}
         learner.leave_out(snapshot.deleted & {*task.train.ids})
         known = learner.labels
         learner.withdraw([id for id in (*known, *task.validation.ids) if id not in wanted])
@@ -198,14 +201,21 @@ class Chapter:
         """Choose the ids to label next, best first; the second value has the predictions for the candidates, if any."""
         batch = self.learner.query(n)
         seen = batch.candidates
-        return batch.ids, [] if seen is None else [Scored(seen.ids, seen.probabilities(), self.spec.classes)]
+        return batch.ids, [] if seen is None else [self._scored(seen.ids, seen.probabilities())]
 
     def predict(self, ids: Iterable[str]) -> Scored:
         """Predict the classes of these texts."""
         asked = set(ids)
         splits = (self.learner.experiment.task.train, self.learner.experiment.task.validation)
         texts = {id: text for s in splits for id, text in zip(s.ids, s.texts, strict=True) if id in asked}
-        return Scored([*texts], self.learner.predict_proba([*texts.values()]), self.spec.classes)
+        return self._scored([*texts], self.learner.predict_proba([*texts.values()]))
+
+    def score(self, ids: Sequence[str], logits: Floats) -> Scored:
+        """Make predictions of the model's logits for these texts."""
+        return self._scored(ids, self.learner.experiment.task.objective.probabilities(logits, self.temperature))
+
+    def _scored(self, ids: Sequence[str], probabilities: Floats) -> Scored:
+        return Scored(ids, probabilities, self.spec.classes, self.learner.state.thresholds)
 
     def known_features(self, ids: Iterable[str]) -> dict[str, Floats]:
         """The features of those texts that this process has computed with the pretrained encoder."""

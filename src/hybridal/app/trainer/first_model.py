@@ -7,12 +7,15 @@ ranking take a fraction of a second. The chapter's round follows and replaces th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Text
+from hybridal.app.labelling.label_sets import Label
 from hybridal.app.trainer.chapter import Chapter
+from hybridal.app.trainer.learner_labels import to_names
 from hybridal.app.trainer.snapshot import Descriptions, Snapshot
 from hybridal.app.trainer.stored_predictions import Scored
 from hybridal.learners.probe_model import ProbeModel
@@ -86,7 +89,8 @@ class FirstModel:
         pool, validation = (_named(labels, now.classes) for labels in (now.pool, now.validation))
         self.probe.fit(pool, validation, [*now.classes.values()], now.descriptions_by_name)
         ids = self.probe.ids
-        return self.probe.query(n), Scored(ids, self.probe.predict_proba(ids), [*now.classes])
+        probabilities, thresholds = self.probe.predict_proba(ids), self.probe.thresholds(ids)
+        return self.probe.query(n), Scored(ids, probabilities, [*now.classes], thresholds)
 
     def _prepare_enough(self, labelled: Sequence[str]) -> None:
         self.probe.compute_features(self._missing(labelled))
@@ -98,8 +102,8 @@ class FirstModel:
         return self.probe.missing(ids) if self.probe.max_labels else []
 
 
-def _named(labels: Mapping[str, int], classes: Mapping[int, str]) -> dict[str, str]:
-    return {id: classes[number] for id, number in labels.items()}
+def _named(labels: Mapping[str, Label], classes: Mapping[int, str]) -> dict[str, Any]:
+    return {id: to_names(label, classes) for id, label in labels.items()}
 
 
 def serving_order(session: Session) -> list[str]:

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import QueuedText, Trainer, now
 from hybridal.app.project import Project
-from hybridal.app.trainer.stored_predictions import Scored, keep_predictions, rows_of
+from hybridal.app.trainer.stored_predictions import Scored, keep_predictions, rows_of, write_thresholds
 from hybridal.core.observer import Observer
 from hybridal.core.rounds import Round
 from hybridal.errors import UserError
@@ -130,6 +130,9 @@ def publish(
         phase: What the trainer does next.
     """
     for some in scored:
+        if some.thresholds:
+            with project.sessions.begin() as session:
+                write_thresholds(session, some)
         keep_predictions(project, round - (phase == "training"), some)
     with project.reads() as session:
         rows = rows_of(session, queue)

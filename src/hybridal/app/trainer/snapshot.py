@@ -10,8 +10,13 @@ import numpy as np
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Annotation, Class, Consensus, Text, Trainer
-from hybridal.app.labelling.classes import current, current_classes, examples_of
+from hybridal.app.db.class_set import ClassSet
+from hybridal.app.db.schema import Annotation, Class, Consensus, LabelSet, Text, Trainer
+from hybridal.app.labelling.annotations import MULTI_LABEL
+from hybridal.app.labelling.classes import current, current_classes, deleted_classes, examples_of
+from hybridal.app.labelling.label_sets import Label
+from hybridal.app.trainer.learner_labels import learnable
+from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN
 from hybridal.tasks import Split, Task
 
@@ -30,11 +35,23 @@ class LabelCounts:
         new: Pool labels that the model has not learnt, or has learnt differently.
         per_class: All pool labels of each class.
         validation: Labels of validation texts.
+        sets: If a text may have several classes, all pool labels; each is a set of classes.
     """
 
     new: int
     per_class: Sequence[int]
     validation: int
+    sets: int | None = None
+
+    @property
+    def pool(self) -> int:
+        """All pool labels."""
+        return sum(self.per_class) if self.sets is None else self.sets
+
+    @property
+    def lacking(self) -> int:
+        """How many more classes must have a label. With several classes per text a class can be learnt by itself."""
+        return max(0, 2 - sum(count > 0 for count in self.per_class)) if self.sets is None else 0
 
 
 def missing_labels(labels: LabelCounts, trained: bool, batch: int, initial: int) -> int:
@@ -50,8 +67,7 @@ def missing_labels(labels: LabelCounts, trained: bool, batch: int, initial: int)
     """
     if trained:
         return max(0, batch - labels.new)
-    classes = sum(count > 0 for count in labels.per_class)
-    return max(initial - sum(labels.per_class), 2 - classes, 1 - labels.validation, 0)
+    return max(initial - labels.pool, labels.lacking, 1 - labels.validation, 0)
 
 
 def refusal(labels: LabelCounts) -> str:
@@ -60,9 +76,9 @@ def refusal(labels: LabelCounts) -> str:
     >>> refusal(LabelCounts(new=9, per_class=(9, 0), validation=7))
     'All labels to learn from are of one class; label a text of another class first.'
     """
-    if not sum(labels.per_class):
+    if not labels.pool:
         return "There are no labels to learn from yet; label some texts first."
-    if sum(count > 0 for count in labels.per_class) < 2:
+    if labels.lacking:
         return "All labels to learn from are of one class; label a text of another class first."
     if not labels.validation:
         return "No validation text has a label yet, so no model could be measured; label a few more texts first."
@@ -80,32 +96,39 @@ class Snapshot:
         newest: The number of the newest annotation.
         texts: How many texts there are, without deleted ones.
         classes: Names of the classes to learn, by number and in the order of the numbers.
-        pool: Class numbers of the texts to learn from, by text id.
-        validation: Class numbers of the validation texts, by text id.
+        pool: Labels of the texts to learn from, by text id: class numbers, or sets of them.
+        validation: Labels of the validation texts, by text id.
         reserve: How many texts are set aside for validation, labelled or not, deleted or not.
         deleted: Ids of deleted texts.
         descriptions: Descriptions and examples of classes, by number.
+        multi_label: Whether a text may have several classes.
     """
 
     newest: int
     texts: int
     classes: Mapping[int, str]
-    pool: Mapping[str, int]
-    validation: Mapping[str, int]
+    pool: Mapping[str, Label]
+    validation: Mapping[str, Label]
     reserve: int
     deleted: frozenset[str] = frozenset()
     descriptions: Descriptions = field(default_factory=dict)
+    multi_label: bool = False
 
     @property
     def descriptions_by_name(self) -> dict[str, tuple[str, ...]]:
         """Descriptions and examples of classes, by name."""
         return {self.classes[number]: tuple(texts) for number, texts in self.descriptions.items()}
 
-    def labels(self, learnt: Mapping[str, int]) -> LabelCounts:
+    def labels(self, learnt: Mapping[str, Label]) -> LabelCounts:
         """Count the labels, given those that the model has learnt."""
-        counts = Counter(self.pool.values())
-        new = sum(learnt.get(id) != number for id, number in self.pool.items())
-        return LabelCounts(new, [counts[number] for number in self.classes], len(self.validation))
+        counts = Counter(
+            number
+            for label in self.pool.values()
+            for number in (label.present if isinstance(label, ClassSet) else [label])
+        )
+        new = sum(learnt.get(id) != label for id, label in self.pool.items())
+        per_class = [counts[number] for number in self.classes]
+        return LabelCounts(new, per_class, len(self.validation), len(self.pool) if self.multi_label else None)
 
 
 def poll(session: Session) -> tuple[int, str]:
@@ -128,21 +151,30 @@ def loadable(session: Session) -> tuple[int, bool]:
 def snapshot(session: Session) -> Snapshot:
     """Read the snapshot. The newest annotation is read first, so that a later one is learnt again, never missed."""
     newest = session.scalar(select(func.max(Annotation.number))) or 0
-    given = select(Text.id, Text.split, Consensus.class_number).join(Text, Text.row == Consensus.text_row)
+    given = select(Text.id, Text.split, Consensus.class_number, LabelSet.classes)
+    given = given.join(Text, Text.row == Consensus.text_row)
+    given = given.outerjoin(LabelSet, LabelSet.number == Consensus.label_set)
     consensus = session.execute(given.order_by(Consensus.annotation_number, Consensus.text_row)).all()
     learnt = select(Class.number, Class.name).where(*_LEARNT).order_by(Class.number)
     classes: dict[int, str] = dict(session.execute(learnt).all())
-    now = current_classes(session)
-    splits: dict[str, dict[str, int]] = {"pool": {}, "validation": {}}
-    for id, split, number in consensus:
-        if now[number] in classes:
-            splits[split][id] = now[number]
+    now, gone = current_classes(session), deleted_classes(session)
+    splits: dict[str, dict[str, Label]] = {"pool": {}, "validation": {}}
+    reduced: dict[Label, Label | None] = {}  # many texts have the same label
+    for id, split, number, several in consensus:
+        label = now[number] if several is None else several
+        if label not in reduced:
+            reduced[label] = learnable(label if several is None else several.renamed(now, gone), classes)
+        if (left := reduced[label]) is not None:
+            splits[split][id] = left
     deleted = frozenset(session.scalars(select(Text.id).where(Text.deleted.is_not(None))))
     every = session.scalar(select(func.count()).select_from(Text)) or 0
     reserve = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
     descriptions = {number: texts for number, texts in class_descriptions(session).items() if number in classes}
     pool, validation = splits.values()
-    return Snapshot(newest, every - len(deleted), classes, pool, validation, reserve, deleted, descriptions)
+    multi_label = bool(session.scalar(MULTI_LABEL))
+    return Snapshot(
+        newest, every - len(deleted), classes, pool, validation, reserve, deleted, descriptions, multi_label
+    )
 
 
 def labelled_ids(session: Session) -> list[str]:
@@ -170,5 +202,7 @@ def task_of(session: Session, name: str, now: Snapshot) -> Task:
         ids, bodies = rows[split]
         return Split(ids, bodies, np.full(len(ids), UNKNOWN, dtype=np.int64))
 
-    task = Task(name, tuple(now.classes.values()), unlabelled("pool"), unlabelled("validation"), Split.empty())
+    classes = tuple(now.classes.values())
+    sets = LabelSets(len(classes)) if now.multi_label else None
+    task = Task(name, classes, unlabelled("pool"), unlabelled("validation"), Split.empty(), label_sets=sets)
     return task.with_descriptions(now.descriptions_by_name)

@@ -1,4 +1,7 @@
-"""Predictions of a model: the likeliest class goes to the database, all probabilities to a file."""
+"""Predictions of a model: the likeliest class goes to the database, all probabilities to a file.
+
+If a text may have several classes, the decided set goes to the database too.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,16 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import delete, insert, select
+import numpy as np
+from sqlalchemy import delete, insert, select, update
 from sqlalchemy.orm import Session
 
 from hybridal.acquisition.entropy import entropies
+from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import durable_later
-from hybridal.app.db.schema import Prediction, Text
-from hybridal.app.labelling.classes import current, current_classes
+from hybridal.app.db.schema import Class, Prediction, Text
+from hybridal.app.labelling.classes import current, current_classes, deleted_classes
+from hybridal.app.labelling.label_sets import store_sets
 from hybridal.app.labelling.texts import chunks
 from hybridal.app.project import Project
 from hybridal.core.outputs import Floats
@@ -23,16 +29,30 @@ PAUSE = 0.02  # minimum seconds between two; half of the time the database is fr
 
 @dataclass(frozen=True)
 class Scored:
-    """Class probabilities: a row per text, in the order of `ids`, and a column per class number."""
+    """Class probabilities: a row per text, in the order of `ids`, and a column per class number.
+
+    Attributes:
+        ids: Ids of the texts.
+        probabilities: (N, C) probabilities.
+        classes: Class numbers, in the order of the columns.
+        thresholds: If a text may have several classes: the probability from which each is given.
+    """
 
     ids: Sequence[str]
     probabilities: Floats
     classes: Sequence[int]
+    thresholds: Sequence[float] = ()
 
     @property
     def doubts(self) -> Floats:
-        """The entropy of each."""
-        return entropies(self.probabilities)
+        """The entropy of each; if a text may have several classes, of all decisions."""
+        found = entropies(self.probabilities)
+        return found + entropies(1 - self.probabilities) if self.thresholds else found
+
+    def given(self, rows: Sequence[int]) -> list[ClassSet]:
+        """The sets of classes whose probabilities reach their thresholds."""
+        reached = self.probabilities[rows] >= np.array(self.thresholds)
+        return [ClassSet.of(self.classes[column] for column in np.flatnonzero(row).tolist()) for row in reached]
 
 
 def keep_predictions(project: Project, round: int, scored: Scored) -> None:
@@ -57,11 +77,13 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
                 .with_for_update(read=True, key_share=True)
             )
             left, now = {*session.scalars(still)}, current_classes(session)
+            sets = _stored_sets(session, scored, part, now)
             shown = {one.number for one in current(session) if one.archived != "out"}
             predictions = [
                 {
                     "text_row": row,
                     "class_number": now[scored.classes[best[at]]],
+                    "label_set": sets[at] if sets else None,
                     "probability": float(sure[at]),
                     "entropy": float(doubts[part[at]]),
                     "round": round,
@@ -73,6 +95,22 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
             if kept := [one for one in predictions if one["class_number"] in shown]:
                 session.execute(insert(Prediction), kept)
         time.sleep(max(PAUSE, time.monotonic() - begun))
+
+
+def _stored_sets(session: Session, scored: Scored, part: Sequence[int], now: Mapping[int, int]) -> list[int]:
+    """The numbers of the decided sets of some texts; empty if a text has exactly one class."""
+    if not scored.thresholds:
+        return []
+    gone = deleted_classes(session)
+    given = [one.renamed(now, gone) for one in scored.given(part)]
+    numbers = store_sets(session, given)
+    return [numbers[one] for one in given]
+
+
+def write_thresholds(session: Session, scored: Scored) -> None:
+    """Store from which probability the model gives each class."""
+    for number, threshold in zip(scored.classes, scored.thresholds, strict=False):
+        session.execute(update(Class).where(Class.number == number).values(threshold=threshold))
 
 
 def rows_of(session: Session, ids: Sequence[str]) -> Mapping[str, int]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Class, Prediction, Text, clean
-from hybridal.app.labelling.classes import active, current_classes
+from hybridal.app.db.class_set import ClassSet
+from hybridal.app.db.schema import Class, LabelSet, Prediction, Text, Vote, clean
+from hybridal.app.labelling.classes import LONGEST_NAME, MAX_CLASSES, active, current_classes
+from hybridal.app.labelling.label_sets import class_names, decisions_named, named
 
 CleanStr = Annotated[str, AfterValidator(clean)]
 _KEY = "Idempotency key chosen by the client: a repeated request with the same key has no effect."
@@ -25,6 +27,42 @@ class Schema(BaseModel):
     """Base of all schemas: rejects unknown fields. The JSON field `class` is `class_` in Python."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True, from_attributes=True)
+
+
+def only_several(description: str) -> Any:
+    """A field that responses have only in projects with several classes per text."""
+    return Field(
+        None,
+        exclude_if=lambda value: value is None,
+        description=f"In projects with several classes per text: {description}",
+    )
+
+
+ClassName = Annotated[CleanStr, Field(max_length=LONGEST_NAME)]
+GivenClasses = Annotated[
+    list[ClassName] | None,
+    Field(max_length=MAX_CLASSES, description="If a text may have several: all its classes; [] is none of them."),
+]
+GivenDecisions = Annotated[
+    dict[ClassName, bool | None] | None,
+    Field(
+        max_length=MAX_CLASSES,
+        description="Instead of `classes`: whether the text has some of the classes; the others stay as they are. null "
+        "skips the question.",
+    ),
+]
+ShownClasses = Annotated[list[str] | None, only_several("the classes that the text has; absent while it has no label.")]
+ShownDecisions = Annotated[
+    dict[str, bool | None] | None,
+    only_several("if only some classes are decided: which, by name; null is not known, or disputed."),
+]
+
+
+def shown_set(classes: ClassSet | None, names: Mapping[int, str]) -> dict[str, Any]:
+    """The fields `classes` and `decisions` of a set; both are None without one."""
+    if classes is None:
+        return {"classes": None, "decisions": None}
+    return {"classes": named(classes, names), "decisions": decisions_named(classes, names)}
 
 
 Entry = TypeVar("Entry")
@@ -63,6 +101,7 @@ class PredictionSchema(Schema):
     round: int = Field(
         description="The round of the model that made the prediction; scoring with the newest takes time."
     )
+    classes: Annotated[list[str] | None, only_several("all predicted classes; `class` is the likeliest.")] = None
 
 
 class Item(Schema):
@@ -79,6 +118,10 @@ class Item(Schema):
         default=None, description="How much of the text the model reads, in UTF-16 code units; null: all of it."
     )
     context: dict[str, str] = Field(description="The other columns of the text's row in its file.")
+    suggestions: Annotated[list[str] | None, only_several("the classes suggested by the file.")] = None
+    decisions: Annotated[
+        dict[str, bool | None] | None, only_several("the classes that this person has decided so far.")
+    ] = None
 
 
 class ClassSchema(Schema):
@@ -91,6 +134,9 @@ class ClassSchema(Schema):
     position: int
     archived: str = Field(
         "", description="Empty if active; else whether the model still learns its labels (`kept`) or not (`out`)."
+    )
+    threshold: Annotated[float | None, only_several("the probability from which the newest model gives the class.")] = (
+        None
     )
 
 
@@ -117,17 +163,34 @@ def excerpt(body: str) -> str:
 def predictions_of(session: Session, rows: Sequence[int]) -> dict[int, PredictionSchema]:
     """Predictions by the row of the text; texts that no model has scored are missing."""
     found = session.execute(
-        select(Prediction.text_row, Class.name, Prediction.probability, Prediction.round)
+        select(Prediction.text_row, Class.name, Prediction.probability, Prediction.round, LabelSet.classes)
         .join(Class, Class.number == Prediction.class_number)
+        .outerjoin(LabelSet, LabelSet.number == Prediction.label_set)
         .where(Prediction.text_row.in_(rows))
-    )
-    return {row: PredictionSchema(class_=name, probability=sure, round=round) for row, name, sure, round in found}
+    ).all()
+    names = class_names(session) if any(given is not None for *_, given in found) else {}
+    return {
+        row: PredictionSchema(
+            class_=name, probability=sure, round=round, classes=None if given is None else named(given, names)
+        )
+        for row, name, sure, round, given in found
+    }
 
 
-def items_of(session: Session, texts: Sequence[Text], show_predictions: bool) -> list[Item]:
-    """Texts to label as items, with predictions if the person may see them."""
+def items_of(
+    session: Session, texts: Sequence[Text], show_predictions: bool, decided_by: int | None = None
+) -> list[Item]:
+    """Texts to label as items.
+
+    Args:
+        session: A session of the project.
+        texts: The texts.
+        show_predictions: Whether the person may see predictions.
+        decided_by: If a text may have several classes: the number of the person whose decisions so far are shown.
+    """
     known = predictions_of(session, [text.row for text in texts]) if show_predictions else {}
     names = _suggestions(session, texts)
+    sets = {} if decided_by is None else _sets_of_items(session, texts, decided_by)
     return [
         Item(
             id=text.id,
@@ -136,9 +199,28 @@ def items_of(session: Session, texts: Sequence[Text], show_predictions: bool) ->
             prediction=known.get(text.row),
             suggestion=names.get(text.row),
             context=text.context or {},
+            **sets.get(text.row, {}),
         )
         for text in texts
     ]
+
+
+def _sets_of_items(session: Session, texts: Sequence[Text], person: int) -> dict[int, dict[str, Any]]:
+    """The fields of items with sets of classes, by the row of the text."""
+    names, rows = class_names(session), [text.row for text in texts]
+    suggested = {text.suggested_set for text in texts if text.suggested_set is not None}
+    sets = session.execute(select(LabelSet.number, LabelSet.classes).where(LabelSet.number.in_(suggested)))
+    now = current_classes(session)
+    votes = select(Vote.text_row, LabelSet.classes).join(LabelSet, LabelSet.number == Vote.label_set)
+    decided = session.execute(votes.where(Vote.text_row.in_(rows), Vote.person_number == person))
+    found: dict[int, dict[str, Any]] = {row: {} for row in rows}
+    by_number = {number: classes.renamed(now, frozenset()) for number, classes in sets}
+    for text in texts:
+        if text.suggested_set is not None:
+            found[text.row]["suggestions"] = named(by_number[text.suggested_set], names)
+    for row, classes in decided:
+        found[row]["decisions"] = decisions_named(classes, names)
+    return found
 
 
 def _suggestions(session: Session, texts: Sequence[Text]) -> dict[int, str]:

@@ -84,7 +84,7 @@ def test_a_decision_that_makes_no_sense_is_refused(project: Project) -> None:
     refusals: list[tuple[dict[str, Any], int]] = [
         ({"text": "nowhere"}, 404),
         ({"class": "nothing"}, 404),
-        ({"class": None}, 422),
+        ({"class": None}, 400),
         ({"key": "bad key!"}, 422),
         ({"extra": 1}, 422),
     ]

@@ -30,10 +30,29 @@ def upgrade() -> None:
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("merged_into", COUNTER, nullable=True),
         sa.Column("archived", sa.String(), nullable=False),
+        sa.Column("threshold", NUMBER, nullable=True),
         sa.ForeignKeyConstraint(["merged_into"], ["classes.number"], name="classes_refer_by_merged_into"),
         sa.PrimaryKeyConstraint("number", name="classes_key"),
         sa.UniqueConstraint("name", name="classes_unique_name"),
     )
+    op.create_table(
+        "label_sets",
+        sa.Column("number", COUNTER, nullable=False),
+        sa.Column("digest", sa.String(length=32), nullable=False),
+        sa.Column("classes", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("number", name="label_sets_key"),
+    )
+    op.create_index("label_sets_by_digest", "label_sets", ["digest"])
+    op.create_table(
+        "label_set_classes",
+        sa.Column("set_number", COUNTER, nullable=False),
+        sa.Column("class_number", COUNTER, nullable=False),
+        sa.Column("present", sa.Boolean(), nullable=True),
+        sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="label_set_classes_refer_by_class_number"),
+        sa.ForeignKeyConstraint(["set_number"], ["label_sets.number"], name="label_set_classes_refer_by_set_number"),
+        sa.PrimaryKeyConstraint("set_number", "class_number", name="label_set_classes_key"),
+    )
+    op.create_index("label_sets_of_a_class", "label_set_classes", ["class_number", "present", "set_number"])
     op.create_table(
         "people",
         sa.Column("number", COUNTER, nullable=False),
@@ -91,7 +110,9 @@ def upgrade() -> None:
         sa.Column("folded", sa.String(), nullable=False),
         sa.Column("context", sa.JSON(none_as_null=True), nullable=True),
         sa.Column("suggestion", sa.BigInteger(), nullable=True),
+        sa.Column("suggested_set", COUNTER, nullable=True),
         sa.Column("deleted", NUMBER, nullable=True),
+        sa.ForeignKeyConstraint(["suggested_set"], ["label_sets.number"], name="texts_refer_by_suggested_set"),
         sa.PrimaryKeyConstraint("row", name="texts_key"),
         sa.UniqueConstraint("id", name="texts_unique_id"),
     )
@@ -149,11 +170,13 @@ def upgrade() -> None:
         sa.Column("person_number", COUNTER, nullable=False),
         sa.Column("action", sa.String(), nullable=False),
         sa.Column("class_number", COUNTER, nullable=True),
+        sa.Column("label_set", COUNTER, nullable=True),
         sa.Column("flagged", sa.Boolean(), nullable=False),
         sa.Column("comment", sa.String(), nullable=False),
         sa.Column("decides", sa.Boolean(), nullable=False),
         sa.Column("at", NUMBER, nullable=False),
         sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="annotations_refer_by_class_number"),
+        sa.ForeignKeyConstraint(["label_set"], ["label_sets.number"], name="annotations_refer_by_label_set"),
         sa.ForeignKeyConstraint(["person_number"], ["people.number"], name="annotations_refer_by_person_number"),
         sa.ForeignKeyConstraint(["text_row"], ["texts.row"], name="annotations_refer_by_text_row"),
         sa.PrimaryKeyConstraint("number", name="annotations_key"),
@@ -227,14 +250,17 @@ def upgrade() -> None:
         "predictions",
         sa.Column("text_row", COUNTER, nullable=False),
         sa.Column("class_number", COUNTER, nullable=False),
+        sa.Column("label_set", COUNTER, nullable=True),
         sa.Column("probability", NUMBER, nullable=False),
         sa.Column("entropy", NUMBER, nullable=False),
         sa.Column("round", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="predictions_refer_by_class_number"),
+        sa.ForeignKeyConstraint(["label_set"], ["label_sets.number"], name="predictions_refer_by_label_set"),
         sa.ForeignKeyConstraint(["text_row"], ["texts.row"], name="predictions_refer_by_text_row"),
         sa.PrimaryKeyConstraint("text_row", name="predictions_key"),
     )
     op.create_index("predictions_by_entropy", "predictions", ["entropy", "text_row"])
+    op.create_index("predictions_by_label_set", "predictions", ["label_set"])
     op.create_index("predictions_by_probability", "predictions", ["probability", "text_row"])
     op.create_index("predictions_of_a_class", "predictions", ["class_number", "probability", "text_row"])
     op.create_table(
@@ -249,35 +275,42 @@ def upgrade() -> None:
     op.create_table(
         "consensus",
         sa.Column("text_row", COUNTER, nullable=False),
-        sa.Column("class_number", COUNTER, nullable=False),
+        sa.Column("class_number", COUNTER, nullable=True),
+        sa.Column("label_set", COUNTER, nullable=True),
         sa.Column("source", sa.String(), nullable=False),
         sa.Column("annotation_number", COUNTER, nullable=False),
         sa.ForeignKeyConstraint(
             ["annotation_number"], ["annotations.number"], name="consensus_refer_by_annotation_number"
         ),
         sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="consensus_refer_by_class_number"),
+        sa.ForeignKeyConstraint(["label_set"], ["label_sets.number"], name="consensus_refer_by_label_set"),
         sa.ForeignKeyConstraint(["text_row"], ["texts.row"], name="consensus_refer_by_text_row"),
         sa.PrimaryKeyConstraint("text_row", name="consensus_key"),
     )
     op.create_index("consensus_by_annotation_number", "consensus", ["annotation_number"])
     op.create_index("consensus_by_class_number", "consensus", ["class_number"])
+    op.create_index("consensus_by_label_set", "consensus", ["label_set"])
     op.create_table(
         "votes",
         sa.Column("text_row", COUNTER, nullable=False),
         sa.Column("person_number", COUNTER, nullable=False),
         sa.Column("annotation_number", COUNTER, nullable=False),
         sa.Column("class_number", COUNTER, nullable=True),
+        sa.Column("label_set", COUNTER, nullable=True),
+        sa.Column("partial", sa.Boolean(), nullable=False),
         sa.Column("flagged", sa.Boolean(), nullable=False),
         sa.Column("decides", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["annotation_number"], ["annotations.number"], name="votes_refer_by_annotation_number"),
         sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="votes_refer_by_class_number"),
+        sa.ForeignKeyConstraint(["label_set"], ["label_sets.number"], name="votes_refer_by_label_set"),
         sa.ForeignKeyConstraint(["person_number"], ["people.number"], name="votes_refer_by_person_number"),
         sa.ForeignKeyConstraint(["text_row"], ["texts.row"], name="votes_refer_by_text_row"),
         sa.PrimaryKeyConstraint("text_row", "person_number", name="votes_key"),
     )
+    op.create_index("votes_by_label_set", "votes", ["label_set"])
     op.create_index("votes_flagged", "votes", ["text_row"], **where("flagged{true}"))
     op.create_index("votes_of_a_person", "votes", ["person_number", "annotation_number"])
-    op.create_index("votes_skipped", "votes", ["text_row"], **where("class_number IS NULL"))
+    op.create_index("votes_skipped", "votes", ["text_row"], **where("class_number IS NULL AND label_set IS NULL"))
     create_search_index(op.get_bind())
 
 

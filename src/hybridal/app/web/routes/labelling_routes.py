@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from fastapi import Query
 from pydantic import Field
 from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import ForbiddenError, MissingError
-from hybridal.app.db.schema import clean
+from hybridal.app.db.schema import Text, clean
 from hybridal.app.insight.ranking import likeliest
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, find_annotation, undo
-from hybridal.app.labelling.bulk import MAX_TEXTS, label_many, undo_many
+from hybridal.app.labelling.bulk import MAX_TEXTS, decide_many, label_many, undo_many
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.people import User
@@ -23,8 +23,21 @@ from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, sees_predictions
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.routes.classes_routes import may_define
-from hybridal.app.web.schemas import BatchKey, CleanStr, Counts, Item, Key, Saved, Schema, items_of
+from hybridal.app.web.schemas import (
+    BatchKey,
+    ClassName,
+    CleanStr,
+    Counts,
+    GivenClasses,
+    GivenDecisions,
+    Item,
+    Key,
+    Saved,
+    Schema,
+    items_of,
+)
 from hybridal.app.web.truncation import truncation_point
+from hybridal.tasks.label_cells import names_of
 
 router = Router(prefix="/api")
 
@@ -48,9 +61,16 @@ class NewAnnotation(Schema):
     class_: CleanStr | None = Field(
         None, validation_alias="class", serialization_alias="class", max_length=classes.LONGEST_NAME, examples=["bug"]
     )
+    classes: GivenClasses = None
+    decisions: GivenDecisions = None
     flagged: bool = False
     comment: CleanStr = Field("", max_length=10_000)
-    new_class: bool = Field(False, description="Add the class if there is none of this name; annotators may not.")
+    new_class: bool = Field(False, description="Add classes of which there is none of this name; annotators may not.")
+
+    @property
+    def named(self) -> list[str]:
+        """All class names."""
+        return [*([] if self.class_ is None else [self.class_]), *(self.classes or ()), *(self.decisions or ())]
 
 
 class UndoRequest(Schema):
@@ -85,7 +105,7 @@ def next_texts(
     with project.sessions.begin() as session:
         settings = read(session)
         leased = lease_texts(session, user.person, n, settings, wanted, afresh)
-        items = items_of(session, leased.texts, settings["show_predictions"])
+        items = _items(session, leased.texts, user, settings)
     return Next(items=_with_truncation(project, items), left=leased.left, known=not likely or bool(wanted))
 
 
@@ -103,14 +123,16 @@ def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentPro
     with project.sessions.begin() as session:
         # Add the class only on request: a misspelt name must be an error, and a class that was renamed or deleted must
         # not come back because an open page still shows it.
-        if given.class_ is not None and given.new_class and may_define(session, user):
-            _define(session, user, given.class_, given.key)
+        if given.named and given.new_class and may_define(session, user):
+            _define(session, user, given.named, given.key)
         now = annotate(
             session,
             user.person,
             given.text,
             given.action,
             class_name=given.class_,
+            class_names=given.classes,
+            decisions=given.decisions,
             flagged=given.flagged,
             comment=given.comment,
             key=given.key,
@@ -124,16 +146,27 @@ def undo_annotation(given: UndoRequest, user: Annotator, project: CurrentProject
     """Undo one of the person's annotations, by default the newest, and lease its text to them again."""
     with project.sessions.begin() as session:
         text = undo(session, user.person, given.key, given.undoes)
-        items = items_of(session, [] if text is None else [text], read(session)["show_predictions"])
+        items = _items(session, [] if text is None else [text], user, read(session))
         now = counts(session)
     return Undone(item=next(iter(_with_truncation(project, items)), None), counts=Counts(**now))
 
 
 class ManyLabels(Schema):
-    """Class names by the ids of texts."""
+    """Class names by the ids of texts; if a text may have several classes, lists of them."""
 
     key: BatchKey
-    labels: dict[CleanStr, CleanStr] = Field(min_length=1, max_length=MAX_TEXTS, examples=[{"t17": "bug"}])
+    labels: dict[CleanStr, ClassName | list[ClassName]] = Field(
+        min_length=1, max_length=MAX_TEXTS, examples=[{"t17": "bug"}]
+    )
+
+
+class OneDecision(Schema):
+    """Whether some texts have a class; their other classes stay as they are."""
+
+    key: BatchKey
+    class_: ClassName = Field(alias="class", examples=["bug"])
+    present: bool = True
+    texts: list[CleanStr] = Field(min_length=1, max_length=MAX_TEXTS, description="Their ids.", examples=[["t17"]])
 
 
 class UndoManyRequest(Schema):
@@ -153,9 +186,22 @@ class SavedMany(Saved):
 def label_texts(given: ManyLabels, user: Annotator, project: CurrentProject) -> SavedMany:
     """Label several texts at once; skips validation texts and texts that the person has labelled already."""
     with project.reads() as session:
-        for name in {*given.labels.values()}:
+        for name in {*names_of(one if isinstance(one, str) else frozenset(one) for one in given.labels.values())}:
             classes.find_offered(session, name)
     n = label_many(project.sessions, user.person, given.labels, given.key)
+    with project.reads() as session:
+        return SavedMany(ok=True, n=n, counts=Counts(**counts(session)))
+
+
+@router.post("/decisions/many")
+def decide_texts(given: OneDecision, user: Annotator, project: CurrentProject) -> SavedMany:
+    """Decide one class for several texts at once; skips validation texts and texts for which it is decided already.
+
+    Undo it with `POST /api/undo/many`.
+    """
+    with project.reads() as session:
+        classes.find_offered(session, given.class_)
+    n = decide_many(project.sessions, user.person, given.texts, given.class_, given.present, given.key)
     with project.reads() as session:
         return SavedMany(ok=True, n=n, counts=Counts(**counts(session)))
 
@@ -173,10 +219,17 @@ def _with_truncation(project: Project, items: list[Item]) -> list[Item]:
     return [item.model_copy(update={"read_to": truncation_point(project, item.text)}) for item in items]
 
 
-def _define(session: Session, user: User, name: str, key: str) -> None:
-    """Add a class if it is new and the annotation is no repetition: the class may have been renamed since."""
+def _items(session: Session, texts: Sequence[Text], user: User, settings: Mapping[str, Any]) -> list[Item]:
+    """Texts to label, with the decisions of this person so far if a text may have several classes."""
+    person = user.person.number if settings["multi_label"] else None
+    return items_of(session, texts, settings["show_predictions"], decided_by=person)
+
+
+def _define(session: Session, user: User, names: Sequence[str], key: str) -> None:
+    """Add classes that are new if the annotation is no repetition: a class may have been renamed since."""
     if find_annotation(session, user.person, key) is None:
-        try:
-            classes.find(session, name)
-        except MissingError:
-            classes.add(session, [name])
+        for name in names:
+            try:
+                classes.find(session, name)
+            except MissingError:
+                classes.add(session, [name])

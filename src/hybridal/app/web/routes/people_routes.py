@@ -182,7 +182,7 @@ class PersonChange(Schema):
 @router.get("/people")
 def list_people(_: Owner, project: CurrentProject) -> Items[PersonSchema]:
     """All people, the language model and the file, with their numbers of labels and skips."""
-    votes = select(Vote.person_number, func.count(Vote.class_number), func.count())
+    votes = select(Vote.person_number, func.count(func.coalesce(Vote.class_number, Vote.label_set)), func.count())
     with project.reads() as session:
         counts = {number: (n, total) for number, n, total in session.execute(votes.group_by(Vote.person_number))}
         people = session.scalars(select(Person).order_by(Person.number)).all()

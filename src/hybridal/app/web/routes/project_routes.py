@@ -28,6 +28,7 @@ router = Router(prefix="/api")
 
 SHOWN_SETTINGS = (
     *("budget", "batch", "validation_first", "validation_share", "overlap", "overlap_people", "on_disagreement"),
+    "consensus_per",
     *("lease_seconds", "show_predictions", "open_classes", "newcomers"),
     *("backbone", "schedule", "protocol", "acquisition"),
 )
@@ -47,6 +48,7 @@ class ProjectSchema(Schema):
     name: str
     csrf_token: str
     me: Me
+    multi_label: bool = Field(description="Whether a text may have several classes, or none.")
     classes: list[ClassSchema]
     counts: Counts
     budget: int
@@ -64,6 +66,9 @@ class SettingsChange(Schema):
     overlap: float | None = None
     overlap_people: int | None = None
     on_disagreement: Literal["adjudication", "majority"] | None = None
+    consensus_per: Literal["set", "class"] | None = Field(
+        None, description="If a text may have several classes: people agree on whole sets, or on each class by itself."
+    )
     lease_seconds: int | None = None
     show_predictions: bool | None = None
     open_classes: bool | None = None
@@ -82,6 +87,7 @@ def get_project(user: Annotator, project: CurrentProject) -> ProjectSchema:
             name=settings["name"],
             csrf_token=user.csrf_token,
             me=Me(name=user.name, role=user.role),
+            multi_label=settings["multi_label"],
             classes=[ClassSchema.model_validate(one) for one in classes.active(session)],
             counts=Counts(**counts(session)),
             budget=settings["budget"],

@@ -12,7 +12,7 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.web.auth import Annotator, CurrentProject, Reviewer
 from hybridal.app.web.project_threads import Router
-from hybridal.app.web.schemas import CleanStr, Counts, Key, Saved, Schema, excerpt
+from hybridal.app.web.schemas import CleanStr, Counts, GivenClasses, GivenDecisions, Key, Saved, Schema, excerpt
 
 router = Router(prefix="/api")
 
@@ -24,7 +24,9 @@ class Adjudication(Schema):
 
     key: Key
     text: CleanStr = Field(description="Its id.", examples=["t17"])
-    class_: CleanStr = Field(alias="class", max_length=classes.LONGEST_NAME, examples=["bug"])
+    class_: CleanStr | None = Field(None, alias="class", max_length=classes.LONGEST_NAME, examples=["bug"])
+    classes: GivenClasses = None
+    decisions: GivenDecisions = None
 
 
 @router.get("/agreement")
@@ -46,8 +48,18 @@ def get_disagreements(_: Reviewer, project: CurrentProject) -> TextLists:
 def adjudicate(given: Adjudication, user: Reviewer, project: CurrentProject) -> Saved:
     """Decide the class of a text; the decision overrides all other annotations."""
     with project.sessions.begin() as session:
-        answer: dict[str, Any] = {"class_name": given.class_, "key": given.key}
-        now = annotate(session, user.person, given.text, "label", **answer, decides=True, offered=True)
+        now = annotate(
+            session,
+            user.person,
+            given.text,
+            "label",
+            class_name=given.class_,
+            class_names=given.classes,
+            decisions=given.decisions,
+            key=given.key,
+            decides=True,
+            offered=True,
+        )
     return Saved(ok=True, counts=Counts(**now))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import Field
@@ -11,9 +11,18 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import ForbiddenError, MissingError
-from hybridal.app.db.schema import Annotation, Class, Consensus, Person, Text, Vote, clean
+from hybridal.app.db.class_set import ClassSet
+from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, Text, Vote, clean
 from hybridal.app.insight.ranking import nearest
-from hybridal.app.labelling.consensus import CastVote, consensus_of, flagged, votes_by_text
+from hybridal.app.labelling.consensus import (
+    CastVote,
+    Resolution,
+    consensus_of,
+    flagged,
+    settled_by_text,
+    votes_by_text,
+)
+from hybridal.app.labelling.label_sets import class_names
 from hybridal.app.labelling.text_search import PAGE_SIZE, Order, State, search
 from hybridal.app.labelling.texts import LONGEST_ID
 from hybridal.app.people import User, may
@@ -21,7 +30,15 @@ from hybridal.app.project import Project
 from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, sees_predictions
 from hybridal.app.web.project_threads import Router
-from hybridal.app.web.schemas import PredictionSchema, Schema, excerpt, predictions_of
+from hybridal.app.web.schemas import (
+    PredictionSchema,
+    Schema,
+    ShownClasses,
+    ShownDecisions,
+    excerpt,
+    predictions_of,
+    shown_set,
+)
 
 router = Router(prefix="/api")
 
@@ -39,6 +56,8 @@ class TextSummary(Schema):
     prediction: PredictionSchema | None
     deleted: bool
     similarity: float | None = Field(default=None, description="Similarity to the text of the query `like`.")
+    classes: ShownClasses = None
+    decisions: ShownDecisions = None
 
 
 class HistoryEntry(Schema):
@@ -51,6 +70,8 @@ class HistoryEntry(Schema):
     comment: str
     decides: bool
     at: float
+    classes: ShownClasses = None
+    decisions: ShownDecisions = None
 
 
 class TextDetails(TextSummary):
@@ -140,14 +161,16 @@ def get_text(id: str, user: Annotator, project: CurrentProject) -> TextDetails:
         if text is None or (text.deleted is not None and not may(user.role, "owner")):
             raise MissingError("There is no such text.")
         given = (
-            select(Annotation, Person.name, Class.name)
+            select(Annotation, Person.name, Class.name, LabelSet.classes)
             .join(Person, Person.number == Annotation.person_number)
             .outerjoin(Class, Class.number == Annotation.class_number)
+            .outerjoin(LabelSet, LabelSet.number == Annotation.label_set)
             .where(Annotation.text_row == text.row)
             .order_by(Annotation.number)
         )
         if (person := _own_only(user)) is not None:
             given = given.where(Annotation.person_number == person)
+        names = _all_names(session)
         annotations = [
             HistoryEntry(
                 person=who,
@@ -157,8 +180,9 @@ def get_text(id: str, user: Annotator, project: CurrentProject) -> TextDetails:
                 comment=one.comment,
                 decides=one.decides,
                 at=one.at,
+                **shown_set(classes, names),
             )
-            for one, who, name in session.execute(given)
+            for one, who, name, classes in session.execute(given)
         ]
         [known] = _summaries(session, [text], user)
         return TextDetails(
@@ -179,7 +203,8 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
         row: [vote for number, vote in by_person.items() if person in (None, number)]
         for row, by_person in votes_by_text(session, rows).items()
     }
-    labels = _labels(session, rows) if person is None else _own_labels(session, votes)
+    labels = settled_by_text(session, rows) if person is None else _own_labels(votes)
+    names, active_names = _all_names(session), class_names(session)
     comments = select(Vote.text_row, Annotation.comment).join(Annotation, Annotation.number == Vote.annotation_number)
     comments = comments.where(Vote.text_row.in_(rows), Annotation.comment != "").order_by(Annotation.number)
     if person is not None:
@@ -190,8 +215,7 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
         TextSummary(
             id=text.id,
             text=excerpt(text.body),
-            class_=labels.get(text.row, (None, None))[0],
-            source=labels.get(text.row, (None, None))[1],
+            **_shown_label(labels.get(text.row), names, active_names),
             split=text.split,
             flagged=flagged(votes[text.row]),
             comment=newest.get(text.row, ""),
@@ -202,18 +226,18 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
     ]
 
 
-def _labels(session: Session, rows: Sequence[int]) -> dict[int, tuple[str, str]]:
-    """The consensus class of each text and its source."""
-    consensus = select(Consensus.text_row, Class.name, Consensus.source).join(
-        Class, Class.number == Consensus.class_number
-    )
-    found = session.execute(consensus.where(Consensus.text_row.in_(rows)))
-    return {row: (name, source) for row, name, source in found}
+def _own_labels(votes: Mapping[int, Sequence[CastVote]]) -> dict[int, Resolution]:
+    """The consensus of only these votes, those of one person, by the row of the text."""
+    return {row: found for row, own in votes.items() if (found := consensus_of(own)) is not None}
 
 
-def _own_labels(session: Session, votes: Mapping[int, Sequence[CastVote]]) -> dict[int, tuple[str, str]]:
-    """The same from only these votes, those of one person."""
-    consensus = {row: found for row, own in votes.items() if (found := consensus_of(own)) is not None}
-    numbers = {one.class_number for one in consensus.values()}
-    names = dict(session.execute(select(Class.number, Class.name).where(Class.number.in_(numbers))).all())
-    return {row: (names[one.class_number], one.source) for row, one in consensus.items()}
+def _shown_label(found: Resolution | None, names: Mapping[int, str], active_names: Mapping[int, str]) -> dict[str, Any]:
+    """The fields of a label: `class_`, `source`, and those of a set of classes."""
+    classes = found.label if found is not None and isinstance(found.label, ClassSet) else None
+    name = names.get(found.label) if found is not None and isinstance(found.label, int) else None
+    return {"class_": name, "source": None if found is None else found.source, **shown_set(classes, active_names)}
+
+
+def _all_names(session: Session) -> dict[int, str]:
+    """The names of all classes, also of merged and deleted ones."""
+    return dict(session.execute(select(Class.number, Class.name).order_by(Class.position, Class.number)).all())
