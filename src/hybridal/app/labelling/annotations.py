@@ -24,8 +24,8 @@ from hybridal.app.labelling.consensus import (
     record_vote,
     votes_on,
 )
-from hybridal.app.labelling.label_sets import Label, active_numbers, label_columns, numbers_of
 from hybridal.app.labelling.queue import lease_again
+from hybridal.app.labelling.stored_class_sets import Label, active_numbers, label_columns, numbers_of
 from hybridal.errors import UserError
 
 _USED = "The key '{key}' was already used for another annotation; use a new key for each."

@@ -14,8 +14,8 @@ from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import execute
 from hybridal.app.db.pipelining import PIPELINED
 from hybridal.app.db.schema import Consensus, LabelSet, Lease, Person, Setting, Tally, Text, Vote
-from hybridal.app.labelling.label_sets import Label, label_columns
 from hybridal.app.labelling.set_consensus import agreed_set, disputed, settled_classes
+from hybridal.app.labelling.stored_class_sets import Label, label_columns
 
 
 @dataclass(frozen=True)

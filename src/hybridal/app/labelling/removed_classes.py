@@ -18,8 +18,8 @@ from hybridal.app.db.connect import exclusive, lock_annotations
 from hybridal.app.db.schema import Class, Consensus, LabelSet, LabelSetClass, Prediction, Vote
 from hybridal.app.labelling.classes import current_classes, deleted_classes, in_use, resolve
 from hybridal.app.labelling.consensus import CastVote, Change, update_consensus, votes_by_text
-from hybridal.app.labelling.label_sets import store_sets
 from hybridal.app.labelling.removal import lock_some
+from hybridal.app.labelling.stored_class_sets import store_sets
 
 _GONE = select(Class.number).where((Class.archived == "deleted") | Class.merged_into.is_not(None))
 

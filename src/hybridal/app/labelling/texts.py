@@ -19,7 +19,7 @@ from hybridal.app.db.schema import Annotation, Consensus, Lease, QueuedText, Tex
 from hybridal.app.db.search import tidy
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts, move_counts
-from hybridal.app.labelling.label_sets import Label, store_sets
+from hybridal.app.labelling.stored_class_sets import Label, store_sets
 from hybridal.app.people import file_annotator
 from hybridal.app.project_settings import read, write
 from hybridal.errors import UserError

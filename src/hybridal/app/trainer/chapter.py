@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybridal.app.labelling.label_sets import Label
+from hybridal.app.labelling.stored_class_sets import Label
 from hybridal.app.project import CHAPTER_FILE, Project, chapter_folders, count_rounds, read_chapters
 from hybridal.app.project_settings import first_batch
 from hybridal.app.trainer.learner_labels import to_names, to_numbers

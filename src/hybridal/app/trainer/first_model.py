@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Text
-from hybridal.app.labelling.label_sets import Label
+from hybridal.app.labelling.stored_class_sets import Label
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.learner_labels import to_names
 from hybridal.app.trainer.snapshot import Descriptions, Snapshot

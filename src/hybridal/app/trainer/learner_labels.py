@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from hybridal.app.db.class_set import ClassSet
-from hybridal.app.labelling.label_sets import Label
+from hybridal.app.labelling.stored_class_sets import Label
 
 
 def learnable(label: Label, classes: Collection[int]) -> Label | None:

@@ -14,7 +14,7 @@ from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Annotation, Class, Consensus, LabelSet, Text, Trainer
 from hybridal.app.labelling.annotations import MULTI_LABEL
 from hybridal.app.labelling.classes import current, current_classes, deleted_classes, examples_of
-from hybridal.app.labelling.label_sets import Label
+from hybridal.app.labelling.stored_class_sets import Label
 from hybridal.app.trainer.learner_labels import learnable
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN

@@ -18,7 +18,7 @@ from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import durable_later
 from hybridal.app.db.schema import Class, Prediction, Text
 from hybridal.app.labelling.classes import current, current_classes, deleted_classes
-from hybridal.app.labelling.label_sets import store_sets
+from hybridal.app.labelling.stored_class_sets import store_sets
 from hybridal.app.labelling.texts import chunks
 from hybridal.app.project import Project
 from hybridal.core.outputs import Floats

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Class, LabelSet, Prediction, Text, Vote, clean
 from hybridal.app.labelling.classes import LONGEST_NAME, MAX_CLASSES, active, current_classes
-from hybridal.app.labelling.label_sets import class_names, decisions_named, named
+from hybridal.app.labelling.stored_class_sets import class_names, decisions_named, named
 
 CleanStr = Annotated[str, AfterValidator(clean)]
 _KEY = "Idempotency key chosen by the client: a repeated request with the same key has no effect."

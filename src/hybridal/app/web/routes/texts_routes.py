@@ -22,7 +22,7 @@ from hybridal.app.labelling.consensus import (
     settled_by_text,
     votes_by_text,
 )
-from hybridal.app.labelling.label_sets import class_names
+from hybridal.app.labelling.stored_class_sets import class_names
 from hybridal.app.labelling.text_search import PAGE_SIZE, Order, State, search
 from hybridal.app.labelling.texts import LONGEST_ID
 from hybridal.app.people import User, may

@@ -18,10 +18,10 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.bulk import decide_many, undo_many
 from hybridal.app.labelling.consensus import settled_by_text, votes_on
-from hybridal.app.labelling.label_sets import store_sets
 from hybridal.app.labelling.removal import delete_texts, restore_texts
 from hybridal.app.labelling.removed_classes import follow, remove, rows_to_follow
 from hybridal.app.labelling.requirements import settle_some
+from hybridal.app.labelling.stored_class_sets import store_sets
 from hybridal.app.labelling.text_search import search
 from hybridal.app.labelling.texts import add
 from hybridal.app.people import machine_annotator
