@@ -294,7 +294,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(n: int) -> None:
         ({"labels": 5, "right": 6, "n": 5}, "Of 5 validation texts, 6 cannot be right"),
         ({"labels": 5, "right": -1, "n": 5}, "-1 cannot be right"),
         ({"labels": 5, "right": 1, "n": 4, "support": (3, 2)}, "add up to 5, not to the 4 validation texts"),
-        ({"labels": 5, "f1": 1.2}, "macro-F1 must lie between 0 and 1, not 1.2"),
+        ({"labels": 5, "f1": 1.2}, "F1 must lie between 0 and 1, not 1.2"),
         ({"labels": 5, "disagreement": math.nan}, "disagreement must lie between 0 and 1, not nan"),
     ],
 )
@@ -327,8 +327,8 @@ def several(labels: int, right: int, f1: float | None, disagreement: float | Non
     return Observation(labels, right, 100, f1, disagreement, support, bounds, multi_label=True)
 
 
-def test_with_several_labels_the_measured_macro_f1_is_the_start() -> None:
-    # Few exact matches, and yet a good macro-F1: what one label per text suggests of their ratio would be far off.
+def test_with_several_labels_the_measured_micro_f1_is_the_start() -> None:
+    # Few exact matches, and yet a good micro-F1: what one label per text suggests of their ratio would be far off.
     found = forecast([several(100, 35, 0.68), several(150, 40, 0.71, 0.1)], 250, classes=3)
     assert found is not None
     assert found.f1 is not None
@@ -337,8 +337,18 @@ def test_with_several_labels_the_measured_macro_f1_is_the_start() -> None:
     assert found.f1_gain.low < found.f1_gain.expected < found.f1_gain.high
 
 
-def test_with_several_labels_there_is_no_forecast_before_macro_f1_is_known() -> None:
+def test_with_several_labels_there_is_no_forecast_before_micro_f1_is_known() -> None:
     assert forecast([several(100, 35, None), several(150, 40, None, 0.1)], 250, classes=3) is None
     bare = [Observation(100, multi_label=True), Observation(150, disagreement=0.1, multi_label=True)]
     assert forecast(bare, 250, classes=3) is None
     assert forecast([several(100, 35, 0.68), several(150, 40, None, 0.1)], 250, classes=3) is not None
+
+
+def test_with_several_labels_less_of_a_disagreement_is_gain() -> None:
+    # Whole sets change more often than single classes.
+    rounds = [(100, 40, 0.6, None), (150, 43, 0.62, 0.3)]
+    one = [Observation(labels, right, 100, f1, changed) for labels, right, f1, changed in rounds]
+    gains = [forecast(seen, 250, classes=3) for seen in (one, [several(*each) for each in rounds])]
+    assert gains[0] is not None
+    assert gains[1] is not None
+    assert gains[1].accuracy_gain.expected < gains[0].accuracy_gain.expected / 2

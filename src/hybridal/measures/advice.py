@@ -23,7 +23,8 @@ class Advice:
     Attributes:
         stop: Whether more labels would hardly help.
         forecast: The forecast after the next labels; None if there is none yet.
-        sentence: The advice for people. The score is macro-F1 in percentage points, with its 90% interval.
+        sentence: The advice for people. The score is macro-F1 in percentage points, with its 90% interval; with several
+            labels per text, micro-F1.
     """
 
     stop: bool
@@ -46,7 +47,8 @@ def advice(
 
     It never advises to stop before 200 labels and five per class, because a model that knows one class only agrees with
     itself perfectly, nor if the interval reaches from no gain to ten points, as with rare classes of which validation
-    has hardly any text, nor while validation has texts of at most half of the classes: macro-F1 is not known then.
+    has hardly any text, nor while validation has texts of at most half of the classes: macro-F1 is not known then. With
+    several labels per text all this is about micro-F1, which does not need texts of each class.
 
     Args:
         seen: What the rounds so far showed.
@@ -74,7 +76,7 @@ def advice(
     if not forecasts or (last := forecasts[-1]) is None:
         if seen and seen[-1].multi_label:
             why = TOO_FEW if any(each.n for each in seen) else "there are no validation labels"
-            return Advice(False, None, f"Macro-F1 is not known yet: {why}. Keep labelling.")
+            return Advice(False, None, f"Micro-F1 is not known yet: {why}. Keep labelling.")
         return Advice(
             False, None, "There is neither validation nor a second model to compare with yet. Keep labelling."
         )
@@ -118,7 +120,7 @@ def advise(history: Sequence[Round], classes: int, left: int | None = None) -> A
 
 def _why_unclear(gain: Interval, seen: Sequence[Observation], classes: int) -> str:
     """Return why validation cannot tell what more labels bring; empty if it can."""
-    support = next((each.support for each in reversed(seen) if each.n), ())
+    support = next((each.support for each in reversed(seen) if each.n and not each.multi_label), ())
     present = sum(texts > 0 for texts in support)
     if len(support) == classes and 2 * present <= classes:
         return f"validation has texts of only {present} of {classes} classes"
@@ -154,20 +156,21 @@ def observations(history: Sequence[Round]) -> list[Observation]:
     """Return one observation per round, oldest first; rounds without new labels are merged with the one before.
 
     The metrics of cross-fitted probes are not used: texts that a model chose are harder than those it will be used on.
-    With several labels per text, macro-F1 is taken where there are enough texts of the classes to know it.
+    With several labels per text, micro-F1 is taken where there are enough texts to know it.
     """
     seen: list[Observation] = []
     for record in history:
         disagreement, several = record.changes.get(DISAGREEMENT_SIGNAL), bool(record.thresholds)
+        f1 = "micro_f1" if several else "f1"
         now = Observation(record.labels, disagreement=disagreement, multi_label=several)
         if (measured := record.validation) is not None:
             now = replace(
                 now,
                 right=measured.right,
                 n=measured.n,
-                f1=known(measured, "f1") if several else measured.f1,
+                f1=known(measured, f1) if several else measured.f1,
                 support=measured.support,
-                f1_interval=interval(measured, "f1") if several else None,
+                f1_interval=interval(measured, f1) if several else None,
             )
         while seen and seen[-1].labels >= now.labels:
             # Keep the larger disagreement: a round without new labels does not undo the changes of the one before.

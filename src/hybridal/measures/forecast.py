@@ -16,9 +16,10 @@ measured macro-F1 corrects it if every class has enough texts, and on skewed tas
 SHARE, POWER and their spreads were fitted to 215 runs on nine tasks, with frozen and with trained encoders;
 WANDER and RATIO_DRIFT to skewed tasks too (`bench/forecasts.py`).
 
-With several labels per text, a prediction is right if the whole set is. What texts per class suggest about the ratio
-does not hold then, so the ratio is the measured one, and there is no forecast before macro-F1 is known. The constants
-are those of one label per text.
+With several labels per text, a prediction is right if the whole set is, and micro-F1 takes the place of macro-F1, which
+validation measures too poorly where a text is one of many classes. What texts per class suggest about the ratio does
+not hold, so the ratio is the measured one, and there is no forecast before micro-F1 is known. Most changes of a set
+are no gain: MULTI_LABEL_SHARE was chosen on one seed of three tasks.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from hybridal.measures.skew import log_error_ratio
 Draws = NDArray[np.float64]
 
 SHARE, POWER = 0.5, 0.35  # the share at one label per class, and how it falls with them
+MULTI_LABEL_SHARE = 0.15
 SHARE_SPREAD, PACE_SPREAD = 0.6, 0.4  # standard deviations: of log SHARE between tasks, of the log pace of one round
 SHARE_DRIFT = 0.5  # how far, in proportion, the share of the past may be off for the future
 MIN_PACE = 0.02  # a sample without any disagreement may still hide this much
@@ -58,12 +60,13 @@ class Observation:
         labels: How many labels its model learnt from.
         right: How many validation texts were predicted correctly.
         n: How many validation texts there were, drawn at random; 0 without validation.
-        f1: The macro-F1 on validation: the mean over the classes that have texts.
+        f1: The macro-F1 on validation, the mean over the classes that have texts; with several labels per text, the
+            micro-F1.
         disagreement: The share of about 1,000 random texts, drawn once and preferably never labelled, on which this
             model and that of the previous observation predict different classes; None if there is none before.
         support: The validation texts of each class, if known; the forecast of macro-F1 allows for classes with few.
             It is ignored if its number of classes is not the forecast's, since a class was added later.
-        f1_interval: With several labels per text: the 95% interval of the macro-F1, if it is known.
+        f1_interval: With several labels per text: the 95% interval of the micro-F1, if it is known.
         multi_label: Whether a text may have several classes; `right` then counts exact matches.
     """
 
@@ -81,7 +84,7 @@ class Observation:
             raise UserError(f"A forecast needs at least one label, not {self.labels}.")
         if not 0 <= self.right <= self.n:
             raise UserError(f"Of {self.n} validation texts, {self.right} cannot be right.")
-        for name, share in (("macro-F1", self.f1), ("disagreement", self.disagreement)):
+        for name, share in (("F1", self.f1), ("disagreement", self.disagreement)):
             if share is not None and not 0 <= share <= 1:
                 raise UserError(f"The {name} must lie between 0 and 1, not {share}.")
         if self.support and not self.multi_label and sum(self.support) != self.n:
@@ -101,7 +104,8 @@ class Interval:
 class Forecast:
     """The forecast for `labels` labels; gains are relative to the last observation.
 
-    Without validation, `accuracy` and `f1` are None and only the gains are known.
+    Without validation, `accuracy` and `f1` are None and only the gains are known. With several labels per text,
+    `accuracy` is the share of exact matches, and `f1` the micro-F1.
     """
 
     labels: int
@@ -133,7 +137,7 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
         return None
     now, points, normal = seen[-1].labels, _points(), _normal_points()
     pace, floor, spread = _pace(seen)
-    shares = SHARE * np.exp(spread * normal[0])
+    shares = (MULTI_LABEL_SHARE if several else SHARE) * np.exp(spread * normal[0])
     if measured:
         shares = _believed(shares, points[0], measured, pace, floor, classes)
         last = measured[-1]
