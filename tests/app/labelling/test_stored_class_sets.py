@@ -193,13 +193,13 @@ class SetBooks(RuleBasedStateMachine):
             llm = machine_annotator(session, "(llm)", "llm")
             self.number = {one.name: one.number for one in classes.active(session)}
         self.people: list[Person] = [me(self.project), *people(self.project, 1), llm]
-        # What each person has said of each text: None for a skip, or decisions by class, and "*" for a whole set.
-        self.said: dict[tuple[int, str], list[dict[str, bool] | None]] = {}
+        # The answers of each person to each text: None for a skip, or decisions by class, and "*" for a whole set.
+        self.answers: dict[tuple[int, str], list[dict[str, bool] | None]] = {}
         self.keys = 0
         self.merged: dict[str, str] = {}
         self.deleted: set[str] = set()
 
-    def annotate(self, who: int, which: int, action: str, said: dict[str, bool] | None, **more: object) -> None:
+    def annotate(self, who: int, which: int, action: str, answer: dict[str, bool] | None, **more: object) -> None:
         self.keys += 1
         id = f"t{which}"
         if id in self.deleted:
@@ -207,7 +207,7 @@ class SetBooks(RuleBasedStateMachine):
         for _ in range(2):
             with self.project.sessions.begin() as session:
                 annotate(session, self.people[who], id, action, key=f"k{self.keys}", **more)  # type: ignore[arg-type]
-        self.said.setdefault((who, id), []).append(said)
+        self.answers.setdefault((who, id), []).append(answer)
 
     @rule(who=WHO, which=WHICH, names=st.sets(NAME))
     def whole(self, who: int, which: int, names: set[str]) -> None:
@@ -228,7 +228,7 @@ class SetBooks(RuleBasedStateMachine):
         with self.project.sessions.begin() as session:
             text = undo(session, self.people[who], f"k{self.keys}")
         if text is not None:
-            self.said[who, text.id].pop()
+            self.answers[who, text.id].pop()
 
     @rule(which=WHICH)
     def delete_or_restore(self, which: int) -> None:
@@ -269,14 +269,14 @@ class SetBooks(RuleBasedStateMachine):
             )
             votes = {(numbers[who], id): label for who, id, label in found}
             live = [one.name for one in session.scalars(select(Class)) if one.merged_into is None]
-        said = {place for place, given in self.said.items() if given}
-        assert votes.keys() <= said
+        answered = {place for place, given in self.answers.items() if given}
+        assert votes.keys() <= answered
         if self.merged:  # what a decision on a merged class means is tested above
             return
-        assert votes.keys() == said
+        assert votes.keys() == answered
         for place, label in votes.items():
             expected: dict[str, bool | None] | None = None
-            for given in self.said[place]:
+            for given in self.answers[place]:
                 if given is None:
                     expected = None
                 elif "*" in given:

@@ -1,4 +1,4 @@
-"""Connections to the project's database, SQLite in its folder or PostgreSQL by its address, and the writer lock."""
+"""Connections to the database, SQLite in the project's folder or PostgreSQL: durable commits, and the writer lock."""
 
 from __future__ import annotations
 

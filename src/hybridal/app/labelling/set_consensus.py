@@ -49,7 +49,7 @@ def settled_classes(answers: Sequence[ClassSet], majority: bool = False) -> Clas
         contested = bool(yes and no) and not (majority and yes != no)
         decisions[number] = None if contested or not yes + no else yes > no
     found = ClassSet.partial(decisions)
-    if any(one.absent is None for one in answers):  # someone has decided all classes that nobody names
+    if any(one.absent is None for one in answers):  # a whole set also decides the classes that no answer names
         return ClassSet(found.present, None, found.unknown)
     return ClassSet(found.present, found.absent, found.unknown & disputed(answers))
 
