@@ -201,3 +201,18 @@ def _children(pid: int) -> list[int]:
             return found
         time.sleep(0.05)
     raise AssertionError("No trainer was started.")
+
+
+def test_a_file_with_several_labels_becomes_such_a_project(tmp_path: Path, served: list[dict[str, Any]]) -> None:
+    path = tmp_path / "tickets.csv"
+    path.write_text("text,bug,idea\nIt crashes,1,1\nHello,0,0\n")
+    ended = hybridal("label", str(path), "--label", "bug", "--label", "idea", "--no-browser")
+    assert (ended.code, served[-1]["settings"]["multi_label"], served[-1]["classes"]) == (0, True, ["bug", "idea"])
+    ended = hybridal("label", str(path), "--multi-label", "--no-browser")
+    assert (ended.code, served[-1]["texts"]) == (0, 2)
+
+
+def test_a_project_keeps_its_kind(tickets: Path, served: list[dict[str, Any]]) -> None:
+    assert hybridal("label", str(tickets), "--text", "body", "--label", "kind", "--no-browser").code == 0
+    ended = hybridal("label", str(tickets), "--multi-label", "--no-browser")
+    assert (ended.code, "fixed when a project is made" in ended.stderr) == (2, True)

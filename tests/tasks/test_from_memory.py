@@ -144,7 +144,10 @@ def test_the_classes_of_a_set_have_one_order() -> None:
             {"texts": ["a", "b"], "labels": [["x"], ["y"]], "multi_label": False},
             r"labels: number 0 is \['x'\]; each text has exactly one label here",
         ),
-        ({"texts": ["a", "b"], "labels": [{"x": 1}, "y"]}, "labels: number 0 is {'x': 1}; give a class, or a list"),
+        (
+            {"texts": ["a", "b"], "labels": [{"x": 1}, "y"]},
+            "labels: number 0 is {'x': 1}; give a list of classes, or True",
+        ),
         ({"texts": ["a", "b"], "labels": [["x", None], ["y"]]}, "labels: number 0 is .*, in which None is not a class"),
         ({"texts": ["a", "b"], "labels": [["x", ["z"]], ["y"]]}, r"in which \['z'\] is not a class; give a list"),
         ({"texts": ["a", "b"], "labels": np.eye(2)}, "labels have 2 columns; name the class of each, .* `classes`"),

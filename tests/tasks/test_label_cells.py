@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridal.errors import UserError
+from hybridal.system.scratch import scratch
 from hybridal.tasks.from_files import load_files
 from hybridal.tasks.label_cells import has_several, json_list, names_of, read_cell, read_indicators, write_cell
 from hybridal.tasks.task import Decisions, Task
@@ -143,3 +144,49 @@ def test_decisions_are_read_back(decisions: dict[str, bool]) -> None:
     assert read_cell(write_cell(answer)) == answer
     assert has_several([write_cell(answer)], None, "mail")
     assert sorted(names_of([answer])) == sorted(decisions)
+
+
+@given(st.lists(st.none() | SETS | st.dictionaries(NAME, st.booleans(), min_size=1).map(Decisions.of), min_size=1))
+def test_decisions_on_some_classes_are_read_from_every_source(answers: list[frozenset[str] | Decisions | None]) -> None:
+    texts = [f"text {row}" for row in range(len(answers) + 2)]
+    given: list[Any] = [answer.by_class() if isinstance(answer, Decisions) else answer for answer in answers]
+    given += [sorted(found := {"x", *names_of(answers)}), None]
+    plain = [sorted(answer) if isinstance(answer, frozenset) else answer for answer in given]
+    cells = ["" if one is None else write_cell(Decisions.of(one) if isinstance(one, dict) else one) for one in given]
+    with scratch() as folder:
+        records = [{"text": text, "label": answer} for text, answer in zip(texts, plain, strict=True)]
+        (folder / "t.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+        write_table(folder / "t.csv", {"text": texts, "label": cells}, ",")
+        options: dict[str, Any] = {"classes": sorted({*found, "y"}), **NOTHING_HELD}
+        tasks = [
+            Task.from_texts(texts, given, **options),
+            Task.from_pandas(
+                pd.DataFrame({"text": texts, "label": pd.Series(given, dtype=object)}), label="label", **options
+            ),
+            *(Task.from_file(folder / name, label="label", **options) for name in ("t.jsonl", "t.csv")),
+        ]
+    for task in tasks:
+        whole = task.answers(task.train.ids)
+        assert [whole.get(id) for id in task.train.ids] == [*answers, frozenset(found), None]
+
+
+@pytest.mark.parametrize(
+    ("label", "sentence"),
+    [
+        ({"a": 1}, "is no label; give true or false for each class"),
+        ({}, "needs a name for each class"),
+        ({" ": True}, "needs a name for each class"),
+        ({"a": True, "a ": False}, "needs a name for each class"),
+    ],
+)
+def test_objects_that_are_no_decisions(tmp_path: Path, label: object, sentence: str) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"text": "x", "label": label}))
+    with pytest.raises(UserError, match=sentence):
+        load_files(path, label="label", **NOTHING_HELD)
+
+
+@pytest.mark.parametrize("label", [{"a": 1}, {}, {"": True}, {"a": None}])
+def test_dicts_that_are_no_decisions(label: object) -> None:
+    with pytest.raises(UserError, match="labels: number 0 is"):
+        Task.from_texts(["x"], [label], **NOTHING_HELD)

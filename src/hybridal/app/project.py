@@ -124,7 +124,7 @@ class Project:
             raise UserError(f"The project folder {folder} could not be written ({error.strerror}).") from error
         with project.sessions.begin() as session:
             project._begun(session)
-            decided.write(session, {**made, **settings})
+            decided.write(session, {**made, "multi_label": source.multi_label, **settings})
             session.add_all([Tally(), Trainer(), Scoring()])
             add_person(session, CREATOR, "owner")
             classes.add(session, source.classes)

@@ -34,6 +34,8 @@ def label(
     ] = None,
     drop_empty: o.DropEmpty = False,
     drop_duplicates: o.DropDuplicates = False,
+    multi_label: o.MultiLabel = False,
+    label_separator: o.LabelSeparator = None,
     suggested: Annotated[
         bool, typer.Option("--suggested", help="Treat labels in the file as suggestions only.", rich_help_panel="Task")
     ] = False,
@@ -75,7 +77,8 @@ def label(
     folder = folder_of(file, project)
     settings = o.given(budget=budget, batch=batch, validation_first=validation_first, overlap=overlap)
     settings |= o.given(backbone=backbone, schedule=schedule)
-    columns = o.given(text=text, label=label, id=id, classes=o.names(classes))
+    columns = o.given(text=text, label=o.label_columns(label), id=id, classes=o.names(classes))
+    columns |= o.given(multi_label=multi_label, label_separator=label_separator)
     columns |= o.given(drop_empty=drop_empty, drop_duplicates=drop_duplicates, suggested=suggested)
     folder_is_new = not folder.exists()
     folder.mkdir(0o700, parents=True, exist_ok=True)
@@ -138,7 +141,8 @@ def open_or_create(
         settings["schedule"] = make_schedule(settings["schedule"]).spec
     if Project.exists(folder, db):
         opened = Project.open(folder, db)
-        opened.decide(settings, columns.get("classes", ()))
+        kind = {name: value for name, value in columns.items() if name == "multi_label"}
+        opened.decide(settings | kind, columns.get("classes", ()))
         return opened
     if file is None:
         columns = {"classes": DEMO.classes, **columns}

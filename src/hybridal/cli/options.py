@@ -28,8 +28,7 @@ Config = Annotated[
     Path | None, typer.Option(help="YAML file with settings; options on the command line override them.")
 ]
 Text = Annotated[str | None, typer.Option(help="Column with the texts.", rich_help_panel=_TASK)]
-Label = Annotated[str | None, typer.Option(help="Column with the labels.", rich_help_panel=_TASK)]
-RunLabel = Annotated[
+Label = Annotated[
     list[str] | None,
     typer.Option(
         "--label", help="Column with the labels; repeat it for a column of 0 and 1 per class.", rich_help_panel=_TASK
@@ -170,7 +169,7 @@ RUN: Mapping[str, Any] = {
     "task": TaskName,
     "config": Config,
     "text": Text,
-    "label": RunLabel,
+    "label": Label,
     "id": Id,
     "validation": Validation,
     "test": Test,
@@ -249,9 +248,8 @@ def _default(kind: Any) -> Any:
 
 
 def _run_options(values: Mapping[str, Any]) -> RunOptions:
-    columns = values.get("label") or [None]
-    lists = {name: names(values[name]) for name in ("classes", "signals")}
-    lists["label"] = columns[0] if len(columns) == 1 else tuple(columns)
+    lists: dict[str, Any] = {name: names(values[name]) for name in ("classes", "signals")}
+    lists["label"] = label_columns(values.get("label"))
     settings = given(**{name: value for name, value in {**values, **lists}.items() if name in _SETTINGS})
     fields_set = overrides(values["set"], **{name: values[name] for name in _PROTOCOL})
     others = {name: values.get(name) for name in ("config", "epsilon", "patience")}
@@ -262,6 +260,15 @@ def given(**options: Any) -> dict[str, Any]:
     """Return the options that the user gave."""
     # Not `in (None, False)`: 0 equals False, and a seed of 0 is a seed.
     return {name: value for name, value in options.items() if value is not None and value is not False}
+
+
+def label_columns(columns: Sequence[str] | None) -> str | tuple[str, ...] | None:
+    """Return the column of labels, or several indicator columns.
+
+    >>> label_columns(["kind"]), label_columns(["sport", "food"]), label_columns(None)
+    ('kind', ('sport', 'food'), None)
+    """
+    return (columns[0] if len(columns) == 1 else tuple(columns)) if columns else None
 
 
 def names(text: str | None) -> tuple[str, ...] | None:

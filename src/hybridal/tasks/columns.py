@@ -13,16 +13,19 @@ TEXT_NAMES = (
     *("text", "body", "content", "message", "review", "comment", "tweet", "sentence", "document", "utterance"),
     *("question", "description", "abstract", "headline", "title"),
 )
-LABEL_NAMES = ("label", "class", "category", "target", "kind", "sentiment", "intent", "topic", "tag")
+LABEL_NAMES = (
+    *("label", "class", "category", "target", "kind", "sentiment", "intent", "topic", "tag"),
+    *("labels", "classes", "categories", "topics", "tags"),
+)
 ID_NAMES = ("id", "key", "uid", "uuid", "guid")
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Names of the columns; only `text` is required."""
+    """Names of the columns; only `text` is required. Several label columns hold 0 or 1 for each class."""
 
     text: str
-    label: str | None = None
+    label: str | tuple[str, ...] | None = None
     id: str | None = None
 
 

@@ -19,6 +19,7 @@ from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several, unusable
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import (
     Answer,
+    Decisions,
     Split,
     Task,
     check_classes,
@@ -55,7 +56,8 @@ def from_texts(
     labels, `classes` is required. Ids default to row numbers. Validation and test are drawn as for files (see
     `load_files`).
 
-    If a label is a list or a set, a text may have several classes, or none: an empty list. So it may if
+    If a label is a list or a set, a text may have several classes, or none: an empty list. A dict of booleans decides
+    some of the classes, and the others are unknown. A text may also have several if
     `label_separator` names what stands between the classes in a string, or if the labels are a two-dimensional array of
     0 and 1, whose columns are `classes`. `multi_label` decides instead, for example while no text has a label.
 
@@ -281,6 +283,10 @@ def _answers(
     answers: list[Answer | None] = []
     given: dict[str, Any] = {}
     for row, label in enumerate(labels):
+        if isinstance(label, Mapping):
+            answers.append(_decisions(label, f"{what}: number {row}", multi_label))
+            given |= {label_text(item): item for item in label}
+            continue
         if is_several(label):
             items = _items(label, f"{what}: number {row}", multi_label)
             answers.append(frozenset(map(label_text, items)))
@@ -301,8 +307,6 @@ def _answers(
 
 def _items(label: Any, where: str, multi_label: bool | None) -> list[Any]:
     """Return the classes of one text."""
-    if isinstance(label, Mapping):
-        raise UserError(f"{where} is {label!r:.40}; give a class, or a list of classes.")
     if multi_label is False:
         raise UserError(f"{where} is {label!r:.40}; {ONE_LABEL}")
     items = list(label.tolist() if isinstance(label, np.ndarray) else label)
@@ -310,6 +314,16 @@ def _items(label: Any, where: str, multi_label: bool | None) -> list[Any]:
         if is_several(item) or is_missing(item) or unusable(item) or not label_text(item).strip():
             raise UserError(f"{where} is {label!r:.40}, in which {item!r:.20} is not a class; give a list of classes.")
     return items
+
+
+def _decisions(label: Mapping[Any, Any], where: str, multi_label: bool | None) -> Decisions:
+    """Return the decisions on some of the classes of one text."""
+    if multi_label is False:
+        raise UserError(f"{where} is {label!r:.40}; {ONE_LABEL}")
+    if not label or not all(isinstance(has, bool | np.bool_) for has in label.values()):
+        raise UserError(f"{where} is {label!r:.40}; give a list of classes, or True or False for some of them.")
+    _items([*label], where, multi_label)
+    return Decisions.of({label_text(name): bool(has) for name, has in label.items()})
 
 
 def class_list(classes: Any) -> list[Any]:

@@ -243,14 +243,22 @@ def numbered(
         keep = [row for row, label in enumerate(labels) if label in number]
         return keep, np.array([number[labels[row]] for row in keep], dtype=np.int64)
     numbers = [
-        UNKNOWN if label is None else number_of_answer(_within(label, number), number.__getitem__, label_sets)
-        for label in labels
+        UNKNOWN if left is None else number_of_answer(left, number.__getitem__, label_sets)
+        for left in (within(label, number) for label in labels)
     ]
     return [*range(len(labels))], np.array(numbers, dtype=np.int64)
 
 
-def _within(label: Answer, classes: Container[str]) -> Answer:
-    """Leave out classes that the task does not have."""
+def within(label: Answer | None, classes: Container[str]) -> frozenset[str] | Decisions | None:
+    """Leave out classes that are not among these; None stays unknown.
+
+    Example:
+        >>> within(frozenset(["food", "fun"]), ["food"])
+        frozenset({'food'})
+    """
+    if label is None:
+        return None
     if isinstance(label, Decisions):
-        return Decisions.of({name: has for name, has in label.by_class().items() if name in classes})
+        left = {name: has for name, has in label.by_class().items() if name in classes}
+        return Decisions.of(left) if left else None
     return frozenset(name for name in _names(label) if name in classes)

@@ -17,7 +17,7 @@ from hybridal.tasks.label_cells import names_of, read_cell, read_indicators
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT
 from hybridal.tasks.spreadsheet import read_xlsx
 from hybridal.tasks.table import FileTable, joined
-from hybridal.tasks.task import MAX_CLASS_NAME, Answer, check_name_lengths
+from hybridal.tasks.task import MAX_CLASS_NAME, Answer, Decisions, check_name_lengths
 
 READERS: Mapping[str, Callable[[Path, Sequence[str], bool], Iterator[FileTable]]] = {
     ".csv": read_csv,
@@ -295,6 +295,8 @@ def _label(table: FileTable, label: LabelColumn, row: int) -> Answer | None:
     value = table.columns[column][row]
     if isinstance(value, list):
         answer: Answer = _class_list(table, label, row, value)
+    elif isinstance(value, dict) and label.several:
+        answer = _class_decisions(table, column, row, value)
     elif not (answer := _name(table, column, row, value).strip()):
         return None
     elif label.separator is not None:
@@ -316,6 +318,19 @@ def _class_list(table: FileTable, label: LabelColumn, row: int, value: list[Any]
     if not all(names):
         raise UserError(f"{where} has an empty class name; name each class, or write [] for none.")
     return frozenset(names)
+
+
+def _class_decisions(table: FileTable, column: str, row: int, value: dict[str, Any]) -> Decisions:
+    """Read an object of booleans: decisions on some of the classes."""
+    decisions = {name.strip(): has for name, has in value.items()}
+    if not decisions or len(decisions) < len(value) or not all(decisions):
+        raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40} needs a name for each class.")
+    if not all(isinstance(has, bool) for has in decisions.values()):
+        raise UserError(
+            f"{table.at(row)}, column '{column}': {value!r:.40} is no label; give true or false for each class that "
+            "is decided, or a list of the classes that the text has."
+        )
+    return Decisions.of(decisions)
 
 
 def _id(table: FileTable, column: str, row: int, value: Any) -> str:

@@ -18,8 +18,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
 from hybridal.app.app_errors import MissingError
+from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import Sessions
-from hybridal.app.db.schema import Annotation, Class, Consensus, Person, Text, Vote
+from hybridal.app.db.schema import Annotation, Class, Consensus, LabelSet, Person, Prediction, Text, Vote
+from hybridal.app.labelling.label_sets import class_names, decisions_named, named
 from hybridal.app.labelling.texts import in_pages
 from hybridal.app.project import MODEL_FOLDER, Project
 from hybridal.app.project_settings import read
@@ -44,7 +46,7 @@ Escape = Callable[[str], str]
 
 
 def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], escape: Escape = str) -> Iterator[str]:
-    """A CSV file in parts; lists are written as JSON, and `escape` is applied to strings.
+    """A CSV file in parts; lists and objects are written as JSON, and `escape` is applied to strings.
 
     >>> "".join(csv_parts(["id", "n"], [{"id": "-1", "n": 2}, {"id": "a", "n": None}])).splitlines()
     ['id,n', '-1,2', 'a,']
@@ -68,7 +70,7 @@ def _cell(value: Any, escape: Escape) -> Any:
         return escape(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    return strict_json(value) if isinstance(value, list) else value
+    return strict_json(value) if isinstance(value, list | dict) else value
 
 
 PART_BYTES = 1 << 20
@@ -89,61 +91,100 @@ def file_parts(file: BinaryIO) -> Iterator[bytes]:
 COLUMNS = ("id", "text", "label", "source", "split", "flagged", "comments", "at", "annotations")
 
 
-def label_rows(sessions: Sessions) -> Iterator[dict[str, Any]]:
-    """All texts that were labelled or skipped, in the order in which they were added.
+def label_rows(sessions: Sessions) -> Iterable[dict[str, Any]]:
+    """All texts that were labelled or skipped, in the order in which they were added; each iteration reads them again.
 
     `label` is None if people disagree or only skipped; `at` is the time of the last annotation; `annotations` has the
     current annotation of each person. The other columns of the uploaded files follow, None if a text has no value.
+
+    If a text may have several classes, `label` is a list of them, or an object of booleans if only some are decided.
     """
-    with sessions() as session:
-        columns = {name: f"{name} (file)" if name in COLUMNS else name for name in read(session)["columns"]}
-    for rows in in_pages(sessions, _page, lambda row: row[0].row):
-        for text, group in groupby(rows, key=lambda row: row[0]):
-            context = text.context or {}
-            yield _label_row(text, [*group]) | {shown: context.get(name) for name, shown in columns.items()}
+    return _LabelRows(sessions)
+
+
+class _LabelRows:
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        with self._sessions() as session:
+            settings = read(session)
+            names = class_names(session) if settings["multi_label"] else None
+        columns = {name: f"{name} (file)" if name in COLUMNS else name for name in settings["columns"]}
+        for rows in in_pages(self._sessions, _page, lambda row: row[0].row):
+            for text, group in groupby(rows, key=lambda row: row[0]):
+                context = text.context or {}
+                yield _label_row(text, [*group], names) | {shown: context.get(name) for name, shown in columns.items()}
 
 
 def _page(session: Session, last: int) -> list[Any]:
     voted, agreed = aliased(Class), aliased(Class)
+    voted_set, agreed_set = aliased(LabelSet), aliased(LabelSet)
     answered = select(Vote.text_row).join(Text).where(Vote.text_row > last, Text.deleted.is_(None)).distinct()
     page = answered.order_by(Vote.text_row).limit(_ROWS_PER_PAGE).subquery()
     rows = session.execute(
-        select(Text, Consensus.source, agreed.name, Annotation, Person.name, voted.name)
+        select(Text, Consensus.source, agreed.name, agreed_set.classes, Annotation, Person.name)
+        .add_columns(voted.name, voted_set.classes)
         .join(page, page.c.text_row == Text.row)
         .join(Vote, Vote.text_row == Text.row)
         .join(Annotation, Annotation.number == Vote.annotation_number)
         .join(Person, Person.number == Vote.person_number)
         .outerjoin(voted, voted.number == Vote.class_number)
+        .outerjoin(voted_set, voted_set.number == Vote.label_set)
         .outerjoin(Consensus, Consensus.text_row == Text.row)
         .outerjoin(agreed, agreed.number == Consensus.class_number)
+        .outerjoin(agreed_set, agreed_set.number == Consensus.label_set)
         .order_by(Text.row, Annotation.number)
     )
     return [*rows]
 
 
-def _label_row(text: Text, rows: list[Any]) -> dict[str, Any]:
-    _, source, label, *_ = rows[0]
+def _label_row(text: Text, rows: list[Any], names: Mapping[int, str] | None) -> dict[str, Any]:
+    _, source, label, classes, *_ = rows[0]
     annotations = [
         {
             "person": person,
             "action": "adjudicate" if one.decides else one.action,
-            "class": name,
+            **({"class": name} if names is None else _set_fields(given, names)),
             "flagged": one.flagged,
             "comment": one.comment,
             "at": iso_time(one.at),
         }
-        for _, _, _, one, person, name in rows
+        for *_, one, person, name, given in rows
     ]
     return {
         "id": text.id,
         "text": text.body,
-        "label": label,
+        "label": label if classes is None or names is None else exported_set(classes, names),
         "source": source,
         "split": text.split,
         "flagged": any(one["flagged"] for one in annotations),
         "comments": "\n".join(f"{one['person']}: {one['comment']}" for one in annotations if one["comment"]),
         "at": max(one["at"] for one in annotations),
         "annotations": annotations,
+    }
+
+
+def exported_set(classes: ClassSet, names: Mapping[int, str]) -> list[str] | dict[str, bool]:
+    """The classes of a text as a list, or as an object of those that are decided.
+
+    >>> exported_set(ClassSet.of([2]), {1: "bug", 2: "idea"}), exported_set(ClassSet.partial({1: False}), {1: "bug"})
+    (['idea'], {'bug': False})
+    """
+    decisions = decisions_named(classes, names)
+    return (
+        named(classes, names)
+        if decisions is None
+        else {name: has for name, has in decisions.items() if has is not None}
+    )
+
+
+def _set_fields(classes: ClassSet | None, names: Mapping[int, str]) -> dict[str, Any]:
+    """The fields of an annotation: all classes, or the decided ones; both are None for a skip."""
+    given = None if classes is None else exported_set(classes, names)
+    return {
+        "classes": given if isinstance(given, list) else None,
+        "decisions": given if isinstance(given, dict) else None,
     }
 
 
@@ -172,16 +213,34 @@ def labels_jsonl(rows: Rows) -> Iterator[bytes]:
 
 
 def labels_parquet(rows: Rows) -> Iterator[bytes]:
-    """Label rows as Parquet."""
+    """Label rows as Parquet; they are read twice.
+
+    If a text may have several classes, labels are a column of lists. A column cannot hold lists and objects, so labels
+    are JSON if any of them decides only some of the classes.
+    """
     import pyarrow as pa
 
-    string, boolean = pa.string(), pa.bool_()
-    annotation = pa.struct(
-        [(name, string) for name in ("person", "action", "class", "comment", "at")] + [("flagged", boolean)]
-    )
-    types = {"flagged": boolean, "annotations": pa.list_(annotation)}
+    string, boolean, several = pa.string(), pa.bool_(), pa.list_(pa.string())
+    kinds = _label_types(rows)
+    of_set = {"classes": several, "decisions": pa.map_(string, boolean)} if kinds - {str} else {"class": string}
+    label = dict.fromkeys(("person", "action", *of_set, "comment", "at"), string) | of_set | {"flagged": boolean}
     columns, rows = _columns(rows, COLUMNS)
+    types = {"flagged": boolean, "annotations": pa.list_(pa.struct([*label.items()]))}
+    types |= {"label": several} if kinds == {list} else {}
+    if dict in kinds:
+        rows = ({**row, "label": None if row["label"] is None else strict_json(row["label"])} for row in rows)
     return _parquet(pa.schema([(column, types.get(column, string)) for column in columns]), rows)
+
+
+def _label_types(rows: Rows) -> set[type]:
+    """The types of labels: names, lists, or lists and objects."""
+    found: set[type] = set()
+    for row in rows:
+        found |= {type(row["label"])} - {type(None)}
+        found |= {list for one in row["annotations"] if "classes" in one}
+        if found in ({str}, {list, dict}):
+            break
+    return found
 
 
 def _parquet(schema: Any, rows: Rows) -> Iterator[bytes]:
@@ -224,7 +283,10 @@ def _batches(rows: Rows) -> Iterator[list[Any]]:
 
 
 def prediction_rows(project: Project) -> Iterator[dict[str, Any]]:
-    """The prediction for each scored text: its class, all probabilities, and the round of the model that scored it."""
+    """The prediction for each scored text: its class, all probabilities, and the round of the model that scored it.
+
+    If a text may have several classes, `labels` is the list of those whose probability reached their threshold.
+    """
     kept = project.probabilities.read()
     if kept is None:
         raise MissingError("No text has been scored yet; label some texts first.")
@@ -235,18 +297,25 @@ def prediction_rows(project: Project) -> Iterator[dict[str, Any]]:
 
 
 def _prediction_lines(sessions: Sessions, kept: StoredVectors, classes: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for page in in_pages(sessions, _ids_page, lambda text: int(text.row)):
+    with sessions() as session:
+        names = class_names(session) if read(session)["multi_label"] else None
+    for page in in_pages(sessions, _predicted_page, lambda text: int(text.row)):
         for text in page:
             if text.row < len(kept.stamps) and kept.stamps[text.row]:
                 probabilities = kept.values[text.row].tolist()
                 best = max(range(len(probabilities)), key=probabilities.__getitem__)
                 prediction = {"id": text.id, "class": classes[best], "probability": probabilities[best]}
+                if names is not None:
+                    given = text.classes
+                    prediction = {"id": text.id, "labels": [] if given is None else named(given, names)}
                 by_class = {f"p({name})": value for name, value in zip(classes, probabilities, strict=True)}
                 yield {**prediction, **by_class, "round": int(kept.stamps[text.row]) - 1}
 
 
-def _ids_page(session: Session, last: int) -> Sequence[Any]:
-    after = select(Text.row, Text.id).where(Text.row > last, Text.deleted.is_(None))
+def _predicted_page(session: Session, last: int) -> Sequence[Any]:
+    after = select(Text.row, Text.id, LabelSet.classes).where(Text.row > last, Text.deleted.is_(None))
+    after = after.outerjoin(Prediction, Prediction.text_row == Text.row)
+    after = after.outerjoin(LabelSet, LabelSet.number == Prediction.label_set)
     return session.execute(after.order_by(Text.row).limit(_ROWS_PER_PAGE)).all()
 
 
@@ -261,7 +330,7 @@ def predictions_parquet(rows: Rows) -> Iterator[bytes]:
     import pyarrow as pa
 
     columns, rows = _columns(rows, PREDICTION_COLUMNS)
-    types = {"id": pa.string(), "class": pa.string(), "round": pa.int64()}
+    types = {"id": pa.string(), "class": pa.string(), "labels": pa.list_(pa.string()), "round": pa.int64()}
     return _parquet(pa.schema([(column, types.get(column, pa.float64())) for column in columns]), rows)
 
 

@@ -7,7 +7,7 @@ import logging
 import threading
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,14 +15,16 @@ from typing import Any
 
 from hybridal.app.app_errors import TooLargeError
 from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, GivenRow, Row
+from hybridal.core.task_source import check_labels
 from hybridal.errors import UserError
 from hybridal.tasks import load_task, task_names
 from hybridal.tasks.class_names import choose_classes, sort_names
 from hybridal.tasks.columns import Columns, guess_columns
+from hybridal.tasks.label_cells import as_sets, has_several, names_of, within
 from hybridal.tasks.mirror import same_name
-from hybridal.tasks.read import Rows, read_rows, read_tables
+from hybridal.tasks.read import LabelColumn, Rows, read_rows, read_tables
 from hybridal.tasks.table import NoColumnError
-from hybridal.tasks.task import check_classes
+from hybridal.tasks.task import Answer, check_classes
 
 MOST_BYTES = 500_000_000
 PREVIEW_ROWS, LONGEST_CELL = 5, 200
@@ -39,6 +41,7 @@ class Source:
         classes: The classes that are known from the start.
         numbered: The ids are only row numbers.
         suggested: Labels are suggestions, not answers.
+        multi_label: Whether a text may have several classes.
         empty: How many rows without text were left out.
         duplicates: How many duplicate texts were left out.
     """
@@ -50,21 +53,26 @@ class Source:
     suggested: bool = False
     empty: int = 0
     duplicates: int = 0
+    multi_label: bool = False
 
 
 def read_source(
     source: str | Path,
     *,
     text: str | None = None,
-    label: str | None = None,
+    label: str | tuple[str, ...] | None = None,
     id: str | None = None,
     classes: Sequence[str] | None = None,
     most: int | None = None,
     drop_empty: bool = False,
     drop_duplicates: bool = False,
     suggested: bool = False,
+    multi_label: bool | None = None,
+    label_separator: str | None = None,
 ) -> Source:
     """Read a file (see `read_rows` for the options), or the texts of a named task to try things out.
+
+    Whether a text may have several classes, and how they are written, is as for `Task.from_file`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -76,18 +84,35 @@ def read_source(
     if same_name(str(source)) in {same_name(name) for name in task_names()} and not Path(source).exists():
         task = load_task(source, classes=classes)
         pairs = zip(task.train.ids, task.train.texts, strict=True)
-        return Source(task.name, [Row(id, body) for id, body in pairs], task.classes)
+        several = task.multi_label or bool(multi_label)
+        return Source(task.name, [Row(id, body) for id, body in pairs], task.classes, multi_label=several)
     if most is not None:
         check_unpacked_size(Path(source), most)
-    columns = (text or "text", label, id)
-    rows = read_rows(source, *columns, most, drop_empty=drop_empty, drop_duplicates=drop_duplicates, others=True)
+    columns, body = _label_column(label, multi_label, label_separator), text or "text"
+    rows = read_rows(
+        source, body, columns, id, most, drop_empty=drop_empty, drop_duplicates=drop_duplicates, others=True
+    )
     _check_lengths(rows)
-    contexts = _contexts(rows, columns)
-    given = [Row(*row) for row in zip(rows.ids, rows.texts, rows.class_names, contexts, strict=True)]
-    found = Source(Path(source).stem, given, (), rows.numbered, suggested, rows.empty, rows.duplicates)
+    several = has_several(rows.labels, True if isinstance(label, tuple) else multi_label, str(source))
+    labels: Sequence[Answer | None] = as_sets(rows.labels) if several else rows.class_names
+    contexts = _contexts(rows, [body, id, *(columns.names if columns else ())])
+    given = [Row(*row) for row in zip(rows.ids, rows.texts, labels, contexts, strict=True)]
+    found = Source(Path(source).stem, given, (), rows.numbered, suggested, rows.empty, rows.duplicates, several)
     if classes is None:
-        return replace(found, classes=sort_names(filter(None, rows.class_names)))
-    return _only(found, rows, classes)
+        return replace(found, classes=_class_names(label, labels))
+    return _only(found, replace(rows, labels=labels), classes)
+
+
+def _label_column(
+    label: str | tuple[str, ...] | None, multi_label: bool | None, separator: str | None
+) -> LabelColumn | None:
+    check_labels(label, multi_label, separator)
+    return None if label is None else LabelColumn(label, multi_label is not False, separator)
+
+
+def _class_names(label: str | tuple[str, ...] | None, labels: Iterable[Answer | None]) -> tuple[str, ...]:
+    """The names of indicator columns, or all names of classes among the labels."""
+    return label if isinstance(label, tuple) else tuple(sort_names(names_of(labels)))
 
 
 def _contexts(rows: Rows, columns: Sequence[str | None]) -> list[dict[str, str]]:
@@ -118,10 +143,14 @@ def _check_lengths(rows: Rows) -> None:
 
 
 def _only(found: Source, rows: Rows, classes: Sequence[str]) -> Source:
-    """Leave out rows with labels outside the chosen classes."""
-    if any(rows.labels):
+    """Leave out other classes, and rows that have only such a label if a text has exactly one."""
+    if any(label is not None for label in rows.labels):
         names = choose_classes(rows, [], classes)
-        return replace(found, classes=names, rows=[row for row in found.rows if row[2] is None or row[2] in names])
+        if found.multi_label:
+            only = [Row(*row)._replace(label=within(row[2], names)) for row in found.rows]
+        else:
+            only = [Row(*row) for row in found.rows if row[2] is None or row[2] in names]
+        return replace(found, classes=names, rows=only)
     check_classes(classes)
     return replace(found, classes=tuple(classes))
 
@@ -137,7 +166,8 @@ class Preview:
         rows: How many rows there are.
         empty: How many have no text.
         duplicates: How many have the text of an earlier row.
-        labels: How often each label occurs.
+        labels: How often each class occurs.
+        multi_label: Whether a text may have several classes.
         problem: Why the file cannot be read with these columns; the counts are then 0.
         notices: What its reader warned of, once for each file: for example, that other sheets are not read.
     """
@@ -149,6 +179,7 @@ class Preview:
     empty: int = 0
     duplicates: int = 0
     labels: Mapping[str, int] = field(default_factory=dict)
+    multi_label: bool = False
     problem: str = ""
     notices: Sequence[str] = ()
 
@@ -172,8 +203,21 @@ def _warnings() -> Iterator[list[str]]:
         logger.removeHandler(handler)
 
 
-def preview_file(path: Path, chosen: Columns | None, most: int) -> Preview:
+def preview_file(
+    path: Path,
+    chosen: Columns | None,
+    most: int,
+    multi_label: bool | None = None,
+    label_separator: str | None = None,
+) -> Preview:
     """Preview a file with the chosen columns, or with those that its first rows suggest.
+
+    Args:
+        path: The file.
+        chosen: The columns; None guesses them.
+        most: Refuse files with more rows.
+        multi_label: Whether a text may have several classes; None if the labels tell.
+        label_separator: What stands between the classes in a cell.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -183,10 +227,10 @@ def preview_file(path: Path, chosen: Columns | None, most: int) -> Preview:
     ('body', ['Hello', 'ham'], 3, 1, 1, {'ham': 1})
     """
     with _warnings() as notices:
-        return replace(_preview(path, chosen, most), notices=notices)
+        return replace(_preview(path, chosen, most, multi_label, label_separator), notices=notices)
 
 
-def _preview(path: Path, chosen: Columns | None, most: int) -> Preview:
+def _preview(path: Path, chosen: Columns | None, most: int, multi_label: bool | None, separator: str | None) -> Preview:
     check_unpacked_size(path, most)
     begins = next(read_tables(path, [], others=True))
     if not begins.columns:
@@ -195,15 +239,18 @@ def _preview(path: Path, chosen: Columns | None, most: int) -> Preview:
     cells = [[_cell(value) for value in values[:PREVIEW_ROWS]] for values in begins.columns.values()]
     found = Preview([*begins.columns], [list(row) for row in zip(*cells, strict=True)], columns)
     try:
-        rows = read_rows(path, columns.text, columns.label, columns.id, most, drop_empty=True, drop_duplicates=True)
+        label = _label_column(columns.label, multi_label, separator)
+        rows = read_rows(path, columns.text, label, columns.id, most, drop_empty=True, drop_duplicates=True)
         _check_lengths(rows)
     except NoColumnError as error:
         return replace(found, problem=f"{error.found}.")
     except UserError as error:
         return replace(found, problem=str(error))
-    labels = Counter(sorted(filter(None, rows.class_names)))
+    several = has_several(rows.labels, True if isinstance(columns.label, tuple) else multi_label, str(path))
+    labels = Counter(sorted(names_of(as_sets(rows.labels) if several else rows.class_names)))
     total = len(rows) + rows.empty + rows.duplicates
-    return replace(found, rows=total, empty=rows.empty, duplicates=rows.duplicates, labels=dict(labels.most_common()))
+    counted = dict(labels.most_common())
+    return replace(found, rows=total, empty=rows.empty, duplicates=rows.duplicates, labels=counted, multi_label=several)
 
 
 def _cell(value: Any) -> str:

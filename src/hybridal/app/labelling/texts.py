@@ -26,7 +26,7 @@ from hybridal.errors import UserError
 from hybridal.randomness import stream
 from hybridal.tasks.class_names import sort_names
 from hybridal.tasks.label_cells import names_of
-from hybridal.tasks.task import Answer
+from hybridal.tasks.task import Answer, Decisions
 
 
 class Row(NamedTuple):
@@ -227,10 +227,16 @@ def _labels(session: Session, answers: Sequence[Answer | None], multi_label: boo
     names = sort_names(names_of(answers))
     number = {name: found.number for name, found in zip(names, classes.add(session, names), strict=True)}
     if multi_label:
-        return [None if one is None else ClassSet.of(number[name] for name in names_of([one])) for one in answers]
-    if not all(one is None or isinstance(one, str) for one in answers):
+        return [None if one is None else _set(one, number) for one in answers]
+    if any(isinstance(one, Decisions) or (one is not None and len(names_of([one])) != 1) for one in answers):
         raise UserError("In this project a text has exactly one class; give one label per text.")
-    return [None if one is None else number[str(one)] for one in answers]
+    return [None if one is None else number[names_of([one])[0]] for one in answers]
+
+
+def _set(answer: Answer, number: Mapping[str, int]) -> ClassSet:
+    if isinstance(answer, Decisions):
+        return ClassSet.partial({number[name]: has for name, has in answer.by_class().items()})
+    return ClassSet.of(number[name] for name in names_of([answer]))
 
 
 def _label(session: Session, labels: Sequence[tuple[int, Label]]) -> None:

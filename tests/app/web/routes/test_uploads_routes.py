@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import openpyxl
@@ -14,8 +15,8 @@ from hybridal.app.labelling import texts
 from hybridal.app.project import Project
 from hybridal.app.web.routes import uploads_routes as module
 
-from ...made_up import consensus, people
-from ..visits import Visit, signed_in
+from ...made_up import consensus, make, me, people
+from ..visits import Visit, local, signed_in
 
 
 def upload(visit: Visit, name: str, content: bytes, **columns: Any) -> Any:
@@ -83,6 +84,7 @@ def test_a_file_is_looked_at_and_nothing_is_added(owner: Visit) -> None:
         "empty": 1,
         "duplicates": 1,
         "labels": {"good": 1, "poor": 1},
+        "multi_label": False,
         "problem": "",
         "notices": [],
     }
@@ -210,3 +212,27 @@ def test_a_preview_names_the_sheets_that_are_not_read(owner: Visit) -> None:
     book.save(excel)
     [notice] = preview(owner, "x.xlsx", excel.getvalue()).json()["notices"]
     assert notice.startswith("x.xlsx: only the first sheet, 'Sheet', is read, not 'Archive'; ")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "columns"),
+    [
+        ("x.csv", b"text,tags\nx,a; b\ny,[]\n", {"label": "tags", "label_separator": ";"}),
+        ("x.csv", b"text,a,b\nx,1,1\ny,0,0\n", {"label": ["a", "b"]}),
+        ("x.jsonl", b'{"text": "x", "label": ["a", "b"]}\n{"text": "y", "label": []}\n', {"label": "label"}),
+    ],
+)
+def test_texts_come_with_several_classes(tmp_path: Path, name: str, content: bytes, columns: dict[str, Any]) -> None:
+    project = make(tmp_path / "p", texts=0, multi_label=True, validation_first=0)
+    owner = signed_in(local(project), me(project))
+    preview = owner.post("/api/texts/preview", files={"file": (name, content)}, data={"text": "text", **columns}).json()
+    assert (preview["labels"], preview["multi_label"], preview["label"]) == ({"a": 1, "b": 1}, True, columns["label"])
+    assert upload(owner, name, content, text="text", **columns).json()["added"] == 2
+    shown = {one["text"]: one["classes"] for one in owner.get("/api/texts").json()["items"]}
+    assert shown == {"x": ["a", "b"], "y": []}
+    project.close()
+
+
+def test_sets_are_refused_where_a_text_has_one_class(owner: Visit) -> None:
+    reply = upload(owner, "x.jsonl", b'{"text": "x", "label": ["a", "b"]}', text="text", label="label")
+    assert (reply.status_code, "exactly one class" in reply.json()["error"]) == (400, True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fastapi import Depends, FastAPI, Form, Request, UploadFile
+from pydantic import Field, StringConstraints
 from starlette.concurrency import run_in_threadpool
 
 from hybridal.app.app_errors import MissingError
@@ -43,6 +44,13 @@ def held_files(request: Request) -> HeldFiles:
 MAX_ROWS = 1_000_000
 Column = Annotated[str, Form(max_length=200)]
 Choice = Annotated[bool, Form()]
+LabelColumns = Annotated[
+    list[Annotated[str, StringConstraints(max_length=200)]],
+    Form(description="The column of labels; several columns hold 0 or 1 for each class."),
+]
+Separator = Annotated[
+    str, Form(max_length=20, description="What stands between the classes of a text, if it may have several.")
+]
 Upload = Annotated[str, Form(max_length=50, description="Instead of a file: the token of one that was previewed.")]
 Held = Annotated[HeldFiles, Depends(held_files)]
 
@@ -57,12 +65,13 @@ class PreviewSchema(Schema):
     columns: list[str]
     first: list[list[str]]
     text: str
-    label: str | None
+    label: str | list[str] | None
     id: str | None
     rows: int
     empty: int
     duplicates: int
     labels: dict[str, int]
+    multi_label: bool = Field(description="Whether a text of the file may have several classes.")
     problem: str
     notices: list[str]
 
@@ -86,19 +95,22 @@ class AddingSchema(Schema):
 @router.post("/texts/preview")
 def preview_texts(
     user: Owner,
+    project: CurrentProject,
     held: Held,
     file: UploadFile | None = None,
     upload: Upload = "",
     text: Column = "",
-    label: Column = "",
+    label: LabelColumns = [],  # noqa: B006 (FastAPI copies it)
     id: Column = "",
+    label_separator: Separator = "",
 ) -> PreviewSchema:
     """Preview a file before its texts are added. Without a column for `text`, the columns are guessed."""
-    chosen, person = Columns(text, label or None, id or None) if text else None, user.person.number
+    chosen, person = Columns(text, _columns(label), id or None) if text else None, user.person.number
     token = upload if file is None else held.hold(file, person)
     try:
         with held.opened(token, person) as kept:
-            found, path = preview_file(kept.path, chosen, MAX_ROWS), kept.path
+            several = project.setting("multi_label") or None
+            found, path = preview_file(kept.path, chosen, MAX_ROWS, several, label_separator or None), kept.path
     except UserError:
         if file is not None:
             held.drop(token)
@@ -128,15 +140,17 @@ def upload_texts(
     file: UploadFile | None = None,
     upload: Upload = "",
     text: Column = "",
-    label: Column = "",
+    label: LabelColumns = [],  # noqa: B006
     id: Column = "",
+    label_separator: Separator = "",
     drop_empty: Choice = False,
     drop_duplicates: Choice = False,
     suggested: Choice = False,
 ) -> AddedSchema:
     """Add the texts of a file; `text`, `label` and `id` name its columns, and the others are kept as context.
 
-    The file's labels count as labels, or with `suggested` are only shown to the person labelling.
+    The file's labels count as labels, or with `suggested` are only shown to the person labelling. In a project with
+    several classes per text they are lists, JSON lists in cells, or as `label_separator` says.
     """
 
     def read(path: Path) -> Source:
@@ -144,12 +158,14 @@ def upload_texts(
             return read_source(
                 path,
                 text=text or None,
-                label=label or None,
+                label=_columns(label),
                 id=id or None,
                 most=MAX_ROWS,
                 drop_empty=drop_empty,
                 drop_duplicates=drop_duplicates,
                 suggested=suggested,
+                multi_label=project.setting("multi_label") or None,
+                label_separator=label_separator or None,
             )
         except NoColumnError as error:
             raise UserError(f"{error.found}: choose the columns of texts, labels and ids.") from error
@@ -162,6 +178,12 @@ def upload_texts(
         added = _add(project, read(kept.path), kept.progress)
     held.drop(upload)
     return added
+
+
+def _columns(label: list[str]) -> str | tuple[str, ...] | None:
+    """The label column, or several indicator columns; pages send an empty name for none."""
+    names = tuple(filter(None, label))
+    return (names[0] if len(names) == 1 else names) if names else None
 
 
 def _add(project: Project, source: Source, on_progress: Progress = lambda _done, _total: None) -> AddedSchema:
