@@ -21,7 +21,7 @@ from hybridal.app.exchange.table_files import LABEL_FORMATS, PREDICTION_FORMATS,
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import settled_by_text
-from hybridal.app.labelling.label_sets import class_names, decisions_named, named
+from hybridal.app.labelling.stored_class_sets import class_names, decisions_named, named
 from hybridal.app.labelling.text_source import Source, preview_file, read_source
 from hybridal.app.labelling.texts import Row, add
 from hybridal.app.project import Project
@@ -46,7 +46,7 @@ def decided(project: Project) -> dict[str, Any]:
     """The classes of each text that has a consensus, or the decisions if they are partial."""
     with project.reads() as session:
         names = class_names(session)
-        texts = dict(session.execute(select(Text.row, Text.id)))
+        texts = dict(session.execute(select(Text.row, Text.id)).all())
         found = settled_by_text(session, [*texts])
         return {
             texts[row]: sorted(named(one.label, names)) if (some := decisions_named(one.label, names)) is None else some

@@ -21,7 +21,7 @@ from hybridal.app.app_errors import MissingError
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Class, Consensus, LabelSet, Person, Prediction, Text, Vote
-from hybridal.app.labelling.label_sets import class_names, decisions_named, named
+from hybridal.app.labelling.stored_class_sets import class_names, decisions_named, named
 from hybridal.app.labelling.texts import in_pages
 from hybridal.app.project import MODEL_FOLDER, Project
 from hybridal.app.project_settings import read
