@@ -237,7 +237,17 @@ def test_a_damaged_configuration_is_refused(folder: Path, content: bytes) -> Non
         Backbone("mine", folder)
 
 
-@pytest.mark.parametrize(("name", "value"), [("num_hidden_layers", -1), ("max_position_embeddings", "many")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("num_hidden_layers", -1),
+        ("max_position_embeddings", "many"),
+        ("num_attention_heads", -1),
+        ("n_heads", 2.5),
+        ("layer_norm_eps", None),
+        ("initializer_range", "x"),
+    ],
+)
 def test_a_number_in_the_configuration_that_cannot_be_is_refused(folder: Path, name: str, value: object) -> None:
     with pytest.raises(UserError, match=rf"config\.json is damaged: `{name}` is {value!r}"):
         configure(folder, **{name: value})

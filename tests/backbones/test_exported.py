@@ -31,6 +31,7 @@ def test_a_field_that_is_missing_is_named(tmp_path: Path, name: str) -> None:
         ("classes", 3),
         ("classes", [1, 2]),
         ("max_length", "a"),
+        ("max_length", -1),
         ("pooling", "max"),
         ("labels", "complex"),
         ("labels", [1]),

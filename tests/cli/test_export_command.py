@@ -91,8 +91,15 @@ def test_a_full_disk_leaves_no_half_export(unbroken: Path, tmp_path: Path, monke
     ended = hybridal("export", unbroken, tmp_path / "mine")
     assert ended.code == 3
     assert ended.stderr.startswith(f"hybridal: {tmp_path / 'mine'} could not be written ([Errno 28] No space left")
-    assert ended.stderr.endswith("; make room, then export again.\n")
+    assert ended.stderr.endswith("; make room, or export to another folder.\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(unbroken: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ended = hybridal("export", unbroken, tmp_path / "file" / "mine")
+    assert (ended.code, ended.stdout) == (3, "")
+    assert ended.stderr.startswith(f"hybridal: {tmp_path / 'file' / 'mine'} could not be written (")
 
 
 def test_a_deleted_checkpoint_took_the_labels_with_it(laboratory: Laboratory, unbroken: Path, tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ def test_validation_rows_may_be_missing_if_nothing_needs_them() -> None:
     fact = learner.teach(TASK.answers(learner.query(9).ids)).trained
     assert fact is not None
     assert fact.validation is None
-    with pytest.raises(UserError, match="y_validation: there are 29 labels for the 30 rows"):
+    with pytest.raises(UserError, match="y_validation: got 29 labels for the 30 rows"):
         EstimatorLearner(bayes(), X, X_VALIDATION, Y_VALIDATION[1:], TASK.classes)
 
 

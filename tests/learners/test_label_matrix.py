@@ -81,5 +81,5 @@ def test_a_task_keeps_the_labels_of_its_texts() -> None:
     for _, split in task.splits():
         for text, label in zip(split.texts, split.labels, strict=True):
             assert task.label(label) == SETS[texts.index(text) % 4]
-    with pytest.raises(UserError, match="there are 39 texts and 40 labels"):
+    with pytest.raises(UserError, match="got 39 texts and 40 labels"):
         found.task(texts[1:], validation_size=8, seed=3)

@@ -127,7 +127,7 @@ def test_a_learner_s_model_can_be_cloned_to_learn_again() -> None:
         ("one text", ["a"], "X must be a list"),
         (TEXTS, None, "y must be a list"),
         ([], [], "there are no texts; give some"),
-        (TEXTS, LABELS[:-1], "there are 80 texts and 79 labels"),
+        (TEXTS, LABELS[:-1], "the number of labels is 79, that of texts 80"),
         (TEXTS[:4], ["a", "b", None, "a"], "y: text 2 has no label; leave it out"),
         (TEXTS[:4], ["a"] * 4, "one class, 'a', leaves nothing to learn"),
         ([*TEXTS[:3], 7.0], LABELS[:4], r"text 3 \(id 3\) is 7.0, not a text"),

@@ -11,6 +11,7 @@ from hybridal.backbones.catalogue import Limits, entry_of
 from hybridal.backbones.exported import ABOUT, was_exported
 from hybridal.backbones.sentence_files import read_pooling, read_prefix
 from hybridal.backbones.text_encoder import TextEncoder
+from hybridal.core.checked import matches_type
 from hybridal.errors import UserError
 from hybridal.system.files import read_object
 
@@ -19,6 +20,10 @@ NESTED = "0_Transformer"
 
 # These number positions from the id of the padding token + 1, so that the first embeddings are never used.
 _COUNT_FROM_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet")
+
+# Numbers of a configuration that fail only when texts are read, or make the check of `max_length` wrong.
+_COUNTS = ("num_hidden_layers", "n_layers", "num_attention_heads", "n_heads", "max_position_embeddings")
+_SPREADS = ("layer_norm_eps", "initializer_range")
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,8 @@ class Backbone:
     def __post_init__(self) -> None:
         if not (self.folder / "config.json").is_file():
             raise UserError(f"Backbone folder {self.folder} has no config.json; save an encoder there first.")
-        config = self._config()
-        for name in ("num_hidden_layers", "n_layers", "max_position_embeddings"):
-            value = config.get(name)
-            if value is not None and (not isinstance(value, int) or value < 1):
+        for name, value in self._config().items():
+            if (name in _COUNTS and not _is_count(value)) or (name in _SPREADS and not _is_spread(value)):
                 raise UserError(
                     f"{self.folder / 'config.json'} is damaged: `{name}` is {value!r:.40}; copy or save it again."
                 )
@@ -114,3 +117,11 @@ class Backbone:
         encoder = TextEncoder(self.folder, max_length, self.prefix)
         encoder.check()
         return encoder
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or (matches_type(value, int) and value >= 1)
+
+
+def _is_spread(value: Any) -> bool:
+    return matches_type(value, float) and value >= 0

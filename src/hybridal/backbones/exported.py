@@ -62,6 +62,8 @@ def read_about(folder: Path) -> dict[str, Any]:
         wrong = [f"it has no `{name}`" for name in ("classes", "max_length") if name not in about]
     if not wrong and not all(isinstance(name, str) for name in about["classes"]):
         wrong = ["`classes` must be texts"]
+    if not wrong and about["max_length"] < 1:
+        wrong = [f"`max_length` must be at least 1, not {about['max_length']}"]
     if not wrong and "thresholds" in about and not _are_thresholds(about["thresholds"], len(about["classes"])):
         wrong = ["`thresholds` must be a number from 0 to 1 for each class"]
     if wrong:

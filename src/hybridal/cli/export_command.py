@@ -29,15 +29,15 @@ def export(
         from hybridal.models.export.onnx_export import check_onnx
 
         check_onnx()
-    with folder_made_whole(target) as scratch:
-        try:
+    try:
+        with folder_made_whole(target) as scratch:
             shutil.copytree(model, scratch, dirs_exist_ok=True)
-        except shutil.Error as error:
-            reason = error.args[0][0][2]
-            raise RunError(f"{target} could not be written ({reason}); make room, then export again.") from error
-        (scratch / "labels.csv").write_text(labels_csv(folder.task(), pool), encoding="utf-8")
-        if onnx:
-            from hybridal.learners.text_classifier import TextClassifier
+            (scratch / "labels.csv").write_text(labels_csv(folder.task(), pool), encoding="utf-8")
+            if onnx:
+                from hybridal.learners.text_classifier import TextClassifier
 
-            TextClassifier.load(model, "cpu").save_onnx(scratch)
+                TextClassifier.load(model, "cpu").save_onnx(scratch)
+    except OSError as error:
+        why = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror
+        raise RunError(f"{target} could not be written ({why}); make room, or export to another folder.") from error
     typer.echo(f"Model and labels written to {target}")

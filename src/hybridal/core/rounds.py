@@ -261,7 +261,7 @@ class Round:
     def __repr__(self) -> str:
         """A short form; `to_json` has all fields."""
         measured = [
-            f"{split} {found.accuracy_name} {found.accuracy:.3f} on {found.n} texts"
+            f"{split} {found.accuracy_name} {found.accuracy:.3f} on {found.n} text{'' if found.n == 1 else 's'}"
             for split, found in (("validation", self.validation), ("test", self.test))
             if found is not None
         ]

@@ -32,6 +32,7 @@ from hybridal.loop.loop import Experiment
 from hybridal.measures.calibration import softmax
 from hybridal.models.model_protocol import Fit
 from hybridal.randomness import check_seed
+from hybridal.reports.number_formats import counted
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks import Split, Task
@@ -103,7 +104,8 @@ class EstimatorLearner(Learner):
             )
         labels = as_list(y_validation, "y_validation", ONE_LABEL)
         if len(labels) != (rows := X_validation.shape[0]):
-            raise UserError(f"y_validation: there are {len(labels)} labels for the {rows} rows of X_validation.")
+            there = f"{counted(len(labels), 'label')} for the {counted(rows, 'row')} of X_validation"
+            raise UserError(f"y_validation: got {there}; give one for each.")
         task = _task(X.shape[0], ids, labels, class_list(classes))
         weights = None if sample_weight is None else check_weights(estimator, sample_weight, X.shape[0])
         model = EstimatorModel(estimator, X, X_validation, task, weights)

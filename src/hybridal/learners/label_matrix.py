@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import Ints
 from hybridal.errors import UserError
+from hybridal.reports.number_formats import counted
 from hybridal.tasks.single import is_several
 from hybridal.tasks.task import Split, Task, is_missing
 
@@ -72,9 +73,8 @@ class LabelMatrix:
             seed: Seed of the draw.
         """
         if len(texts) != len(self.given):
-            raise UserError(
-                f"texts: there are {len(texts)} texts and {len(self.given)} labels; give one for each text."
-            )
+            there = f"{counted(len(texts), 'text')} and {counted(len(self.given), 'label')}"
+            raise UserError(f"texts: got {there}; give one for each text.")
         task = Task.from_texts(
             texts, classes=list(self.classes), validation_size=validation_size, test_size=0, split_seed=seed
         )

@@ -495,7 +495,8 @@ def _given(
         raise UserError(f"teach: {labels!r:.40} is not a list of labels; give one per text, in the order of the ids.")
     labels = list(labels)
     if len(labels) != len(ids):
-        raise UserError(f"teach: there are {len(ids)} texts and {len(labels)} labels; give one for each, or None.")
+        there = f"{counted(len(ids), 'text')} and {counted(len(labels), 'label')}"
+        raise UserError(f"teach: got {there}; give a label for each text, or None.")
     given: dict[str, Answer] = {}
     skipped = 0
     for id, label in zip(ids, labels, strict=True):

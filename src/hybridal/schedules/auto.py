@@ -89,7 +89,7 @@ class Auto(Schedule):
         if sum(n.unseen for n in since) > expected + 2 * math.sqrt(expected):
             return f"{appeared} new {'class' if appeared == 1 else 'classes'}"
         if changed > math.sqrt(label_changes.labels):
-            return f"{changed} labels corrected or withdrawn"
+            return f"{changed} label{'' if changed == 1 else 's'} corrected or withdrawn"
         if label_changes.last:
             return ""  # the last round trains on all labels anyway
         if (

@@ -217,7 +217,8 @@ def split_of(
     ids = list(range(len(texts))) if ids is None else as_list(ids, f"{name}: ids")
     for what, values in (("labels", labels), ("ids", ids)):
         if len(values) != len(texts):
-            raise UserError(f"{name}: there are {len(texts)} texts and {len(values)} {what}; give one for each text.")
+            there = f"the number of {what} is {len(values)}, that of texts {len(texts)}"
+            raise UserError(f"{name}: {there}; give one for each text.")
     if not texts and not may_differ:
         raise UserError(f"{name}: there are no texts; give some.")
     _check_texts(texts, ids, name)

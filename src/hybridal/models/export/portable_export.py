@@ -94,7 +94,7 @@ def read_portable(folder: Path) -> tuple[SavedModel, Tensor, Tensor]:
             return split_native_export(saved)
     except KeyError as error:
         raise UserError(f"{folder} is damaged: it lacks {error}; copy it or export the model again.") from error
-    raise UserError(f"{folder} holds a classifier that was not exported by this edition of hybridal.")
+    raise UserError(f"{folder} holds a classifier that hybridal did not export; export its run again.")
 
 
 def load_model(saved: SavedModel) -> Any:
