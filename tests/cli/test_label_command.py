@@ -77,6 +77,13 @@ def test_a_messy_file_with_labels_that_are_only_suggested(tmp_path: Path, served
     opened.close()
 
 
+def test_the_kind_of_a_project_is_fixed(tickets: Path, served: list[dict[str, Any]]) -> None:
+    assert hybridal("label", tickets, "--text", "body", "--classes", "bug,question").code == 0
+    ended = hybridal("label", tickets, "--multi-label")
+    assert (ended.code, "--multi-label" in ended.stderr, "make a new project" in ended.stderr) == (2, True, True)
+    assert [call["settings"]["multi_label"] for call in served] == [False]
+
+
 def test_project_opens_without_its_source_file(tickets: Path, served: list[dict[str, Any]]) -> None:
     hybridal("label", tickets, "--text", "body", "--classes", "bug,question")
     tickets.unlink()

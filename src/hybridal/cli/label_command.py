@@ -146,7 +146,8 @@ def open_or_create(
         return opened
     if file is None:
         columns = {"classes": DEMO.classes, **columns}
-    return Project.create(read_source(file or DEMO.task, **columns), folder, db=db, **settings)
+    source = read_source(file or DEMO.task, **columns, notify=typer.echo)
+    return Project.create(source, folder, db=db, **settings)
 
 
 def ask_password(folder: Path, db: str | None) -> str | None:

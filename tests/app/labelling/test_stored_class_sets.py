@@ -27,6 +27,7 @@ from hybridal.app.labelling.texts import add
 from hybridal.app.people import machine_annotator
 from hybridal.app.project import Project
 from hybridal.errors import UserError
+from hybridal.tasks.task import Decisions
 
 from ..made_up import check_books, make, me, merge_classes, people
 
@@ -139,6 +140,17 @@ def test_labels_of_a_file_may_be_sets(tmp_path: Path, db: str | None) -> None:
         check_books(session)
     found = settled(project)
     assert found == {"x": {"a": True, "b": False, "c": False, "d": True}, "y": dict.fromkeys("abcd", False)}
+    project.close()
+
+
+def test_a_file_may_decide_some_classes(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", texts=1, multi_label=True, validation_first=0)
+    some, every = Decisions.of({"a": True, "b": False}), Decisions.of({"a": True, "b": False, "c": False})
+    with project.sessions.begin() as session:
+        add(session, [("x", "some", some), ("y", "every", every)])
+        check_books(session)
+        assert dict(session.execute(select(Text.id, Text.open)).all()) == {"t0": True, "x": True, "y": False}
+    assert settled(project) == {"x": {"a": True, "b": False, "c": None}, "y": {"a": True, "b": False, "c": False}}
     project.close()
 
 

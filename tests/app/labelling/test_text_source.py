@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from hybridal.app.app_errors import TooLargeError
-from hybridal.app.labelling.text_source import check_unpacked_size, read_source
+from hybridal.app.labelling.text_source import check_unpacked_size, preview_file, read_source
 from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, Row
 from hybridal.errors import UserError
 
@@ -114,3 +114,13 @@ def test_non_parquet_file_is_left_to_its_reader(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("text")
     check_unpacked_size(path, 1)
+
+
+def test_what_the_labels_tell_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "mail.jsonl"
+    path.write_text('{"text": "one", "tags": ["x", "y"]}\n{"text": "two", "tags": null}\n')
+    told: list[str] = []
+    assert read_source(path, label="tags", notify=told.append).multi_label
+    assert told == [f"{path}: as its labels are written, a text may have several classes or none."]
+    found = preview_file(path, None, 10)
+    assert (found.labelled, found.labels, found.multi_label) == (1, {"x": 1, "y": 1}, True)

@@ -176,15 +176,18 @@ def test_a_project_is_created_without_texts_and_is_there_at_once(tmp_path: Path)
         assert made.json()["address"] == "/p/Tickets-b-2024-b-new"
         assert made.json()["title"] == "Tickets <b>2024</b> / new"
         assert operator.send("POST", "/api/projects", {"name": "Tickets b 2024 b new"}).status_code == 409
+        assert operator.send("POST", "/api/projects", {"name": "sets", "multi_label": True}).status_code == 200
         for name in ("", "../..", "<>", "x" * 101):
             assert operator.send("POST", "/api/projects", {"name": name}).status_code in (400, 422)
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["Tickets-b-2024-b-new"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["Tickets-b-2024-b-new", "sets"]
         assert operator.client.post("/api/projects", json={"name": "forged"}).status_code == 403
     folder = tmp_path / "Tickets-b-2024-b-new"
     assert [path.stat().st_mode & 0o777 for path in (folder, folder / "labels.db")] == [0o700, 0o600]
-    project = Project.open(folder)
+    project, sets = Project.open(folder), Project.open(tmp_path / "sets")
     assert project.setting("backbone") == "tiny"
+    assert (project.setting("multi_label"), sets.setting("multi_label")) == (False, True)
     project.close()
+    sets.close()
 
 
 @pytest.mark.postgres

@@ -15,7 +15,7 @@ from hybridal.app.db.connect import execute
 from hybridal.app.db.pipelining import PIPELINED
 from hybridal.app.db.schema import Consensus, LabelSet, Lease, Person, Setting, Tally, Text, Vote
 from hybridal.app.labelling.set_consensus import agreed_set, disputed, settled_classes
-from hybridal.app.labelling.stored_class_sets import Label, label_columns
+from hybridal.app.labelling.stored_class_sets import Label, is_complete, label_columns
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ def consensus_of(votes: Sequence[CastVote], majority: bool = False, per_class: b
         The label and its source; None while there is no consensus.
 
     >>> consensus_of([CastVote("file", 1), CastVote("person", 2)])
-    Resolution(class_number=2, source='people')
+    Resolution(label=2, source='people')
     >>> consensus_of([CastVote("person", 1), CastVote("person", 2)]) is None
     True
     >>> consensus_of([CastVote("person", 1), CastVote("person", 2), CastVote("person", 2, number=9, decides=True)])
-    Resolution(class_number=2, source='adjudicated')
+    Resolution(label=2, source='adjudicated')
     >>> consensus_of([CastVote("person", 1), CastVote("person", 2), CastVote("person", 2)], majority=True)
-    Resolution(class_number=2, source='people')
+    Resolution(label=2, source='people')
     """
     if any(isinstance(vote.label, ClassSet) for vote in votes):
         return _consensus_of_sets(votes, majority, per_class)
@@ -359,12 +359,8 @@ def is_open(required_votes: int, votes: Sequence[CastVote]) -> bool:
     if any(vote.decides and not vote.is_partial for vote in votes):
         return False
     people = count_people(votes)
-    return people < required_votes and (people > 0 or not _is_complete(consensus_of(votes)))
-
-
-def _is_complete(consensus: Resolution | None) -> bool:
-    """Whether a consensus decides every class."""
-    return consensus is not None and (not isinstance(consensus.label, ClassSet) or consensus.label.is_whole)
+    found = consensus_of(votes)
+    return people < required_votes and (people > 0 or found is None or not is_complete(found.label))
 
 
 def lock_texts(session: Session, which: ColumnElement[bool]) -> None:

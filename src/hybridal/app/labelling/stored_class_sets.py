@@ -25,6 +25,15 @@ _GIVEN = _GIVEN.where(Class.merged_into.is_(None), Class.archived == "")
 _ACTIVE = select(Class.number).where(Class.merged_into.is_(None), Class.archived == "")
 
 
+def is_complete(label: Label | None) -> bool:
+    """Whether a label decides every class.
+
+    >>> is_complete(1), is_complete(ClassSet.partial({1: True})), is_complete(None)
+    (True, False, False)
+    """
+    return label.is_whole if isinstance(label, ClassSet) else label is not None
+
+
 def store_sets(session: Session, sets: Iterable[ClassSet]) -> dict[ClassSet, int]:
     """Return the numbers of sets of classes; those that are new are added.
 

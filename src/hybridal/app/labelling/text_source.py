@@ -7,7 +7,7 @@ import logging
 import threading
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -69,10 +69,12 @@ def read_source(
     suggested: bool = False,
     multi_label: bool | None = None,
     label_separator: str | None = None,
+    notify: Callable[[str], None] | None = None,
 ) -> Source:
     """Read a file (see `read_rows` for the options), or the texts of a named task to try things out.
 
-    Whether a text may have several classes, and how they are written, is as for `Task.from_file`.
+    Whether a text may have several classes, and how they are written, is as for `Task.from_file`; `notify` is told what
+    the labels tell.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -93,7 +95,7 @@ def read_source(
         source, body, columns, id, most, drop_empty=drop_empty, drop_duplicates=drop_duplicates, others=True
     )
     _check_lengths(rows)
-    several = has_several(rows.labels, True if isinstance(label, tuple) else multi_label, str(source))
+    several = has_several(rows.labels, True if isinstance(label, tuple) else multi_label, str(source), notify)
     labels: Sequence[Answer | None] = as_sets(rows.labels) if several else rows.class_names
     contexts = _contexts(rows, [body, id, *(columns.names if columns else ())])
     given = [Row(*row) for row in zip(rows.ids, rows.texts, labels, contexts, strict=True)]
@@ -166,6 +168,7 @@ class Preview:
         rows: How many rows there are.
         empty: How many have no text.
         duplicates: How many have the text of an earlier row.
+        labelled: How many have a label.
         labels: How often each class occurs.
         multi_label: Whether a text may have several classes.
         problem: Why the file cannot be read with these columns; the counts are then 0.
@@ -178,6 +181,7 @@ class Preview:
     rows: int = 0
     empty: int = 0
     duplicates: int = 0
+    labelled: int = 0
     labels: Mapping[str, int] = field(default_factory=dict)
     multi_label: bool = False
     problem: str = ""
@@ -249,8 +253,15 @@ def _preview(path: Path, chosen: Columns | None, most: int, multi_label: bool | 
     several = has_several(rows.labels, True if isinstance(columns.label, tuple) else multi_label, str(path))
     labels = Counter(sorted(names_of(as_sets(rows.labels) if several else rows.class_names)))
     total = len(rows) + rows.empty + rows.duplicates
-    counted = dict(labels.most_common())
-    return replace(found, rows=total, empty=rows.empty, duplicates=rows.duplicates, labels=counted, multi_label=several)
+    return replace(
+        found,
+        rows=total,
+        empty=rows.empty,
+        duplicates=rows.duplicates,
+        labelled=sum(label is not None for label in rows.labels),
+        labels=dict(labels.most_common()),
+        multi_label=several,
+    )
 
 
 def _cell(value: Any) -> str:

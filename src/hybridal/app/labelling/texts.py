@@ -19,7 +19,7 @@ from hybridal.app.db.schema import Annotation, Consensus, Lease, QueuedText, Tex
 from hybridal.app.db.search import tidy
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts, move_counts
-from hybridal.app.labelling.stored_class_sets import Label, store_sets
+from hybridal.app.labelling.stored_class_sets import Label, active_numbers, is_complete, store_sets
 from hybridal.app.people import file_annotator
 from hybridal.app.project_settings import read, write
 from hybridal.errors import UserError
@@ -202,7 +202,7 @@ def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) 
                 "split": "validation" if i in held_out else "pool",
                 "random_order": places[i],
                 "required_votes": settings["overlap_people"] if shared[i] else 1,
-                "open": suggested or new[i].label is None,
+                "open": suggested or not is_complete(labels[i]),
                 "context": {clean(name): clean(value) for name, value in new[i].context.items()} or None,
                 "suggestion": label if suggested and isinstance(label := labels[i], int) else None,
                 "suggested_set": suggested_sets.get(label) if isinstance(label := labels[i], ClassSet) else None,
@@ -227,7 +227,8 @@ def _labels(session: Session, answers: Sequence[Answer | None], multi_label: boo
     names = sort_names(names_of(answers))
     number = {name: found.number for name, found in zip(names, classes.add(session, names), strict=True)}
     if multi_label:
-        return [None if one is None else _set(one, number) for one in answers]
+        offered = active_numbers(session)
+        return [None if one is None else _set(one, number).completed(offered) for one in answers]
     if any(isinstance(one, Decisions) or (one is not None and len(names_of([one])) != 1) for one in answers):
         raise UserError("In this project a text has exactly one class; give one label per text.")
     return [None if one is None else number[names_of([one])[0]] for one in answers]
@@ -255,7 +256,10 @@ def _label(session: Session, labels: Sequence[tuple[int, Label]]) -> None:
     # No page draws a key with a colon.
     answers = [{**one, "action": "label", "key": f"file:{one['text_row']}"} for one in given]
     made = session.scalars(insert(Annotation).returning(Annotation.number, sort_by_parameter_order=True), answers).all()
-    votes = [{**one, "annotation_number": answer} for one, answer in zip(given, made, strict=True)]
+    votes = [
+        {**one, "annotation_number": answer, "partial": not is_complete(label)}
+        for one, answer, (_, label) in zip(given, made, labels, strict=True)
+    ]
     consensus = [
         {**one, "source": "file", "annotation_number": answer} for one, answer in zip(columns, made, strict=True)
     ]

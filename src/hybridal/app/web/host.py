@@ -107,21 +107,20 @@ class Host:
                 for one in self.projects.values():
                     one.leave.set()
 
-    async def create(self, title: str) -> HostedProject:
+    async def create(self, title: str, multi_label: bool = False) -> HostedProject:
         """Create a project without texts and serve it."""
         name = folder_name(title)
-        await run_in_threadpool(self._create, self.folder / name, title)
+        await run_in_threadpool(self._create, self.folder / name, title, multi_label)
         await self.scan()
         await self.projects[name].settled.wait()
         return self.projects[name]
 
-    def _create(self, target: Path, title: str) -> None:
+    def _create(self, target: Path, title: str, multi_label: bool) -> None:
         if target.exists():
             raise ConflictError(f"There is a folder '{target.name}' already; choose another name.")
         with folder_made_whole(target) as scratch:
-            made = Project.create(
-                Source(title, []), scratch, db=self.db, in_schema=self.db is not None, **self.settings
-            )
+            source = Source(title, [], multi_label=multi_label)
+            made = Project.create(source, scratch, db=self.db, in_schema=self.db is not None, **self.settings)
             made.close()
         close_to_others([target, *target.iterdir()])
 

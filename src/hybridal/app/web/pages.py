@@ -77,6 +77,7 @@ def _frame(page: Page) -> Callable[[Request], Response]:
         facts["operator"] = getattr(request.state, "operator", False)
         settings = project_of(request).settings()
         facts |= {"guidelines": settings["guidelines"], "columns": settings["columns"], "protocols": [*PRESETS]}
+        facts["multi_label"] = settings["multi_label"]
         facts |= {"events": EVENTS, "largest_file": LARGEST_FILE}
         facts["predictions"] = sees_predictions(user, settings)
         if page is REFERENCE:

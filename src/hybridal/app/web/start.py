@@ -189,16 +189,17 @@ async def list_projects(user: AsOperator, request: Request) -> ProjectList:
 
 
 class NewProject(Schema):
-    """The name of a new project."""
+    """The name of a new project, and whether a text may have several classes, or none."""
 
     name: CleanStr = Field(min_length=1, max_length=100)
+    multi_label: bool = False
 
 
 @router.post("/api/projects")
 async def create_project(given: NewProject, _: AsOperator, request: Request) -> ProjectSummary:
     """Create a project without texts; they are uploaded on its page Settings."""
     host = _host(request)
-    return await run_sync(summary, host, await host.create(" ".join(given.name.split())))
+    return await run_sync(summary, host, await host.create(" ".join(given.name.split()), given.multi_label))
 
 
 class ProjectChange(Schema):

@@ -83,6 +83,7 @@ def test_a_file_is_looked_at_and_nothing_is_added(owner: Visit) -> None:
         "rows": 4,
         "empty": 1,
         "duplicates": 1,
+        "labelled": 2,
         "labels": {"good": 1, "poor": 1},
         "multi_label": False,
         "problem": "",

@@ -70,6 +70,7 @@ class PreviewSchema(Schema):
     rows: int
     empty: int
     duplicates: int
+    labelled: int = Field(description="How many rows have a label.")
     labels: dict[str, int]
     multi_label: bool = Field(description="Whether a text of the file may have several classes.")
     problem: str

@@ -19,7 +19,7 @@ export function addTexts() {
   const form = byId("upload");
   onSubmit(form, () => send(form));
   form.elements.file.addEventListener("change", () => preview(form, true));
-  for (const name of COLUMNS) form.elements[name].addEventListener("change", () => preview(form, false));
+  for (const name of [...COLUMNS, "label_separator"]) form.elements[name]?.addEventListener("change", () => preview(form, false));
   if (form.elements.file.files.length) preview(form, true); // chosen while the page was loading
   else enable(form, false);
 }
@@ -32,11 +32,11 @@ async function preview(form, guess) {
   showStatus("Reading …");
   try {
     const found = guess ? await sendFile(form, PREVIEW, fileOf(form)) : await sendChoices(form, PREVIEW);
-    const { classes } = await getProject();
+    const project = await getProject();
     if (request !== latestRequest) return; // another file or column was chosen meanwhile
     token = found.upload;
     if (guess) showNotices(found.notices); // a file is warned of once
-    show(form, found, classes);
+    show(form, found, project);
     showStatus(found.problem, true);
     enable(form, !found.problem);
   } catch (error) {
@@ -72,7 +72,7 @@ function showNotices(notices) {
   byId("preview-notices").hidden = !notices.length;
 }
 
-function show(form, found, classes) {
+function show(form, found, project) {
   byId("preview").hidden = false;
   for (const name of COLUMNS) {
     const options = found.columns.map((column) => el("option", { value: column }, column));
@@ -86,7 +86,7 @@ function show(form, found, classes) {
   const cell = (row, at) => el("td", { dir: "auto", class: rank(found, at) ? null : "long" }, row[at]);
   const rows = found.first.map((row) => el("tr", {}, ...order.map((at) => cell(row, at))));
   byId("first-rows").replaceChildren(el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows));
-  byId("preview-facts").textContent = found.problem ? "" : facts(found, classes).join(" ");
+  byId("preview-facts").textContent = found.problem ? "" : facts(found, project).join(" ");
   byId("choose-suggested").hidden = !found.label;
   choice("empty", found.empty, (n) => `Skip ${count(n, "row")} without a text`);
   choice("duplicates", found.duplicates, (n) => `Skip ${count(n, "duplicate text")}`);
@@ -98,20 +98,21 @@ function rank(found, at) {
   return chosen < 0 ? COLUMNS.length : chosen;
 }
 
-function facts({ rows, empty, duplicates, labels }, classes) {
+function facts({ rows, empty, duplicates, labelled, labels, multi_label: several }, { classes, multi_label: maySeveral }) {
   const names = Object.keys(labels);
   const texts = rows - empty - duplicates;
   const counted = texts < rows ? `${count(rows, "row")}, ${count(texts, "different text")}` : count(rows, "row");
-  if (!names.length) return [`${counted}.`];
+  if (!labelled) return [`${counted}.`];
   const known = new Set(classes.map(({ name }) => name));
   const fresh = names.filter((name) => !known.has(name));
-  const total = Object.values(labels).reduce((sum, n) => sum + n, 0);
-  const sentences = [`${counted}, ${whole(total)} with a label.`];
+  const sentences = [`${counted}, ${whole(labelled)} with a label.`];
   if (fresh.length) sentences.push(`New ${fresh.length === 1 ? "class" : "classes"}: ${fresh.slice(0, 10).join(", ")}${fresh.length > 10 ? ", …" : ""}.`);
   for (const name of fresh) {
     const twin = classes.find((other) => other.name.toLowerCase() === name.toLowerCase());
     if (twin) sentences.push(`“${name}” differs from the existing class “${twin.name}” only in capitals and would become a separate class.`);
   }
+  if (several && !maySeveral)
+    sentences.push("In this file a text may have several classes. In this project it has exactly one: make a new project, or read no labels.");
   return sentences;
 }
 

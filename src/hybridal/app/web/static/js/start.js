@@ -57,7 +57,8 @@ function closeButton({ name, title, closed }) {
 }
 
 async function create(form) {
-  const made = await post("/api/projects", { name: form.elements.name.value });
+  const { name, kind } = form.elements;
+  const made = await post("/api/projects", { name: name.value, multi_label: kind.value === "several" });
   if (made.problem) throw new Error(made.problem);
   location.assign(made.address.replace("/p/", "/open/"));
 }
