@@ -18,6 +18,7 @@ from hybridal.app.api_tokens import make_token
 from hybridal.app.labelling.text_search import MAX_COUNTED
 from hybridal.app.labelling.texts import add
 from hybridal.app.people import User
+from hybridal.app.trainer.stored_predictions import Scored, keep_predictions
 from hybridal.client import Project, RequestError, Text
 from hybridal.errors import UserError
 from tests.app.browser.served import Served, served
@@ -67,6 +68,34 @@ def test_texts_come_in_are_labelled_and_go_out(app: Served, tmp_path: Path, monk
     app.project.probabilities.begin({"classes": [1, 2, 3]}, 3)
     app.project.probabilities.write([1, 2], np.array([[0.75, 0.25, 0.0], [0.0, 1.0, 0.0]]), [1, 1])
     assert [*project.predictions()] == [Text("t0", "", None, "a", 0.75), Text("t1", "", None, "b", 1.0)]
+
+
+def test_sets_of_classes_come_in_are_given_and_go_out(tmp_path: Path) -> None:
+    with served(tmp_path / "p", ["red", "green", "blue"], multi_label=True, validation_first=0) as app:
+        project = opened(app)
+        given: list[Any] = [{"b", "a"}, [], {"c": True, "a": False}, "c", None]
+        assert project.add({"id": f"x{at}", "text": f"x{at}", "label": label} for at, label in enumerate(given)) == 5
+        found = [project.text(f"x{at}").label for at in range(5)]
+        assert found == [frozenset("ab"), frozenset(), {"a": False, "c": True}, frozenset("c"), None]
+        project.label("t0", {"a", "c"})
+        project.label("t1", set(), comment="nothing")
+        project.label("t2", {"b": True})
+        project.label("t2", {"a": False})
+        project.label("x4", ["new"], new_class=True)
+        labels = {text.id: text.label for text in project.texts(state="labelled")}
+        assert [labels[f"t{at}"] for at in range(3)] == [frozenset("ac"), frozenset(), {"a": False, "b": True}]
+        assert labels["x4"] == frozenset(["new"])
+        assert {text.id: text.label for text in project.next(9)}["t2"] == {"a": False, "b": True}
+        project.export("labels.jsonl", tmp_path / "labels.jsonl")
+        lines = [json.loads(line) for line in (tmp_path / "labels.jsonl").read_text().splitlines()]
+        assert {line["id"]: line["label"] for line in lines}["t2"] == {"a": False, "b": True}
+        with pytest.raises(RequestError, match="several classes"):
+            project.label("t0", "a")
+        scored = np.array([[0.75, 0.5, 0.25, 0], [0, 0.25, 0, 0.125]], dtype=np.float32)
+        keep_predictions(app.project, 1, Scored(["t0", "t1"], scored, [1, 2, 3, 4], thresholds=[0.5] * 4))
+        predicted = [Text("t0", "", None, frozenset("ab"), 0.75), Text("t1", "", None, frozenset(), 0.25)]
+        assert [*project.predictions()] == predicted
+        assert (project.text("t0").prediction, project.text("t0").probability) == (frozenset("ab"), 0.75)
 
 
 def test_a_class_is_only_added_where_that_is_asked_for(app: Served) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
@@ -50,9 +50,11 @@ class Text:
     Attributes:
         id: The text's id.
         text: The text itself; empty in `Project.predictions`.
-        label: The name of its class, or None without a label.
-        prediction: The name of the predicted class, or None without a prediction.
-        probability: The calibrated probability of the predicted class.
+        label: The name of its class, or None without a label. In a project with several classes per text, the set of
+            its classes, or booleans by class if only some are decided.
+        prediction: The name of the predicted class, or None without a prediction. In a project with several classes per
+            text, the set of the predicted ones.
+        probability: The calibrated probability of the predicted class; of several classes, of the likeliest.
 
     Example:
         >>> Text("t1", "How do I pay?", prediction="question", probability=0.9).prediction
@@ -61,8 +63,8 @@ class Text:
 
     id: str
     text: str
-    label: str | None = None
-    prediction: str | None = None
+    label: str | frozenset[str] | Mapping[str, bool] | None = None
+    prediction: str | frozenset[str] | None = None
     probability: float | None = None
 
 
@@ -148,7 +150,7 @@ class Project:
 
         Args:
             texts: Strings, or mappings with `text` and optionally `id`, `label` and further columns, which are shown
-                next to the text.
+                next to the text. A label is the name of a class, or as in `label` if a text may have several.
             suggested: Show the labels as suggestions only, instead of adding them as labels.
 
         Returns:
@@ -173,7 +175,7 @@ class Project:
         fields = {column: column for column in columns} | ({"suggested": "true"} if suggested else {})
         empty = dict.fromkeys(columns)  # every part must have all columns
         added = 0
-        for lines in _parts([_line(at, empty | {**row}) for at, row in enumerate(rows)]):
+        for lines in _parts([_line(at, empty | {**row, **_given(row)}) for at, row in enumerate(rows)]):
             added += self._upload("/texts", fields, "texts.jsonl", lines)["added"]
         return added
 
@@ -196,12 +198,21 @@ class Project:
         """
         return [*map(_text, self._json("GET", "/next", {"n": n})["items"])]
 
-    def label(self, id: str, label: str, *, flagged: bool = False, comment: str = "", new_class: bool = False) -> None:
+    def label(
+        self,
+        id: str,
+        label: str | Collection[str] | Mapping[str, bool],
+        *,
+        flagged: bool = False,
+        comment: str = "",
+        new_class: bool = False,
+    ) -> None:
         """Label a text; the label is durable when this returns.
 
         Args:
             id: The text's id.
-            label: The name of a class.
+            label: The name of a class. In a project with several classes per text, all its classes, where an empty set
+                means none of them; or booleans for some of the classes, which leave the others as they are.
             flagged: Ask a reviewer to look at the text.
             comment: A remark that is stored with the label.
             new_class: Add the class if there is none of this name. Needs an owner's token, or a reviewer's where
@@ -213,8 +224,10 @@ class Project:
         Example:
             >>> project = Project("https://label.example.org", token="hybridal_123")
             >>> project.label("t1", "question", comment="also about prices")  # doctest: +SKIP
+            >>> project.label("t2", {"bug", "question"})  # several classes per text  # doctest: +SKIP
+            >>> project.label("t3", {"bug": False})  # says nothing of the others  # doctest: +SKIP
         """
-        choice = {"class": label, "new_class": True} if new_class else {"class": label}
+        choice = {**_answer(label), **({"new_class": True} if new_class else {})}
         self._annotate(id, action="label", flagged=flagged, comment=comment, **choice)
 
     def skip(self, id: str, *, flagged: bool = False, comment: str = "") -> None:
@@ -270,7 +283,7 @@ class Project:
         """
         with self._request("GET", "/export/predictions.csv") as reply:
             for row in csv.DictReader(io.TextIOWrapper(reply, encoding="utf-8", newline="")):
-                yield Text(row["id"], "", None, row["class"], float(row["probability"]))
+                yield Text(row["id"], "", None, *_prediction(row))
 
     def progress(self) -> dict[str, Any]:
         """Return the data of the page *Progress*: rounds with their metrics, labels per class, and advice.
@@ -384,7 +397,34 @@ def _object(reply: HTTPResponse) -> dict[str, Any]:
 
 def _text(item: Mapping[str, Any]) -> Text:
     known = item["prediction"] or {}
-    return Text(item["id"], item["text"], item.get("class"), known.get("class"), known.get("probability"))
+    predicted = frozenset(known["classes"]) if "classes" in known else known.get("class")
+    return Text(item["id"], item["text"], _label(item), predicted, known.get("probability"))
+
+
+def _label(item: Mapping[str, Any]) -> str | frozenset[str] | Mapping[str, bool] | None:
+    """The label of a text, or what the person has decided so far of a text to label."""
+    if "decisions" in item:
+        return {name: has for name, has in item["decisions"].items() if has is not None}
+    return frozenset(item["classes"]) if "classes" in item else item.get("class")
+
+
+def _answer(label: str | Collection[str] | Mapping[str, bool]) -> dict[str, Any]:
+    """The fields of an annotation with this label."""
+    if isinstance(label, str):
+        return {"class": label}
+    return {"decisions": dict(label)} if isinstance(label, Mapping) else {"classes": sorted(label)}
+
+
+def _given(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The label of a text to add, as JSON has it: a set becomes a list."""
+    return {"label": sorted(row["label"])} if isinstance(row.get("label"), set | frozenset) else {}
+
+
+def _prediction(row: Mapping[str, str]) -> tuple[str | frozenset[str], float]:
+    """The prediction and its probability in a row of the file of predictions."""
+    if "labels" in row:
+        return frozenset(json.loads(row["labels"])), max(float(row[name]) for name in row if name.startswith("p("))
+    return row["class"], float(row["probability"])
 
 
 def _line(at: int, row: Mapping[str, Any]) -> str:

@@ -60,6 +60,21 @@ def test_each_annotation_is_one_event_in_order_without_file_labels(tmp_path: Pat
     project.close()
 
 
+def test_events_of_a_project_with_several_classes_have_sets(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db, multi_label=True)
+    number = hook(project, "labels.saved")
+    with project.sessions.begin() as session:
+        annotate(session, me(project), "t1", "label", class_names=["b", "a"], key="1")
+        annotate(session, me(project), "t2", "label", decisions={"c": False, "a": None}, key="2")
+        annotate(session, me(project), "t3", "skip", key="3")
+        undo(session, me(project), "undo")
+    [(_, data)] = news(project, number)
+    sent = [(one["text"], one["class"], one["classes"], one["decisions"]) for one in data["labels"]]
+    expected = [("t1", None, ["a", "b"], None), ("t2", None, [], {"a": None, "c": False})]
+    assert sent == [*expected, ("t3", None, None, None), ("t3", None, None, None)]
+    project.close()
+
+
 def test_many_labels_come_in_several_messages(project: Project) -> None:
     number = hook(project, "labels.saved")
     with project.sessions.begin() as session:

@@ -8,9 +8,12 @@ from typing import Any, Literal
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import try_to_lock_annotations
-from hybridal.app.db.schema import Annotation, Class, Person, Tally, Text, Trainer, Webhook
+from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, Tally, Text, Trainer, Webhook
 from hybridal.app.insight.project_progress import round_rows
+from hybridal.app.labelling.classes import current_classes, deleted_classes
+from hybridal.app.labelling.stored_class_sets import class_names, decisions_named, named
 from hybridal.app.project import Project, chapter_folders, read_chapters
 from hybridal.app.project_settings import read
 
@@ -67,10 +70,12 @@ def _labels(session: Session, hook: Webhook) -> list[Event]:
     if "labels.saved" not in hook.events or not try_to_lock_annotations(session):
         return []
     rows = session.execute(
-        select(Annotation, Text.id, Class.name, Person.name, Person.kind)
-        .join(Text)
-        .join(Person)
+        select(Annotation, Text.id, Class.name, LabelSet.classes, Person.name, Person.kind)
+        .select_from(Annotation)
+        .join(Text, Text.row == Annotation.text_row)
+        .join(Person, Person.number == Annotation.person_number)
         .outerjoin(Class, Class.number == Annotation.class_number)
+        .outerjoin(LabelSet, LabelSet.number == Annotation.label_set)
         .where(Annotation.number > hook.last_annotation)
         .order_by(Annotation.number)
         .limit(LABELS_PER_MESSAGE)
@@ -78,12 +83,14 @@ def _labels(session: Session, hook: Webhook) -> list[Event]:
     if not rows:
         return []
     hook.last_annotation = rows[-1][0].number
+    several = read(session)["multi_label"]
     labels = [
         {
             "number": one.number,
             "text": text,
             "action": one.action,
             "class": name,
+            **(_set_fields(session, classes) if several else {}),
             "person": person,
             "kind": kind,
             "flagged": one.flagged,
@@ -91,10 +98,18 @@ def _labels(session: Session, hook: Webhook) -> list[Event]:
             "decides": one.decides,
             "at": one.at,
         }
-        for one, text, name, person, kind in rows
+        for one, text, name, classes, person, kind in rows
         if kind != "file"
     ]
     return [("labels.saved", {"labels": labels})] if labels else []
+
+
+def _set_fields(session: Session, classes: ClassSet | None) -> dict[str, Any]:
+    """All classes that an annotation gives, and if it decides only some of them, which."""
+    if classes is None:
+        return {"classes": None, "decisions": None}
+    now, names = classes.renamed(current_classes(session), deleted_classes(session)), class_names(session)
+    return {"classes": named(now, names), "decisions": decisions_named(now, names)}
 
 
 def _goal(session: Session, hook: Webhook) -> list[Event]:
