@@ -59,6 +59,7 @@ def test_every_setting_of_a_task_is_passed_on(asked: list[dict[str, Any]]) -> No
         "drop_duplicates": True,
         "multi_label": True,
         "label_separator": ";",
+        "descriptions": "classes.json",
     }
     notify = messages.append
     assert find_task(Settings("mail.csv", seed=5, **options), notify) is TASK

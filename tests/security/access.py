@@ -28,6 +28,7 @@ ANNOTATOR = {
     ("POST", "/api/annotations"),
     ("POST", "/api/undo"),
     ("POST", "/api/annotations/many"),
+    ("POST", "/api/decisions/many"),
     ("POST", "/api/undo/many"),
     ("GET", "/api/texts"),
     ("GET", "/api/texts/{id:path}"),
