@@ -18,6 +18,7 @@ from hybridal.app.exchange.label_studio import (
     read_tasks,
 )
 from hybridal.errors import UserError
+from hybridal.tasks.task import Decisions
 
 
 def test_the_names_of_a_configuration_are_read() -> None:
@@ -83,7 +84,7 @@ def test_an_export_is_read() -> None:
 )
 def test_a_cancelled_annotation_is_a_skip(annotation: Any) -> None:
     [found] = read_tasks([task(annotation)])
-    assert [one.class_name for one in found.annotations] == [None]
+    assert [one.label for one in found.annotations] == [None]
 
 
 @pytest.mark.parametrize("annotation", [{}, {"result": []}, {"result": None}, {"result": [chose()]}])
@@ -93,7 +94,7 @@ def test_empty_annotation_is_ignored(annotation: Any) -> None:
 
 def test_old_exports_call_annotations_completions() -> None:
     old = {"id": 1, "data": {"text": "x"}, "completions": [{"result": [chose("bug")]}]}
-    assert read_tasks([old])[0].annotations[0].class_name == "bug"
+    assert read_tasks([old])[0].annotations[0].label == "bug"
 
 
 def test_an_object_with_tasks_is_as_good_as_a_list() -> None:
@@ -121,12 +122,12 @@ def test_our_own_id_counts_more_than_that_of_label_studio() -> None:
 def test_regions_that_choose_nothing_are_overlooked() -> None:
     other = {"from_name": "spans", "type": "labels", "value": {"start": 0, "labels": ["X"]}}
     [found] = read_tasks([task({"result": [other, chose("bug"), {"type": "relation"}, None, 3]})])
-    assert found.annotations[0].class_name == "bug"
+    assert found.annotations[0].label == "bug"
 
 
 def test_one_of_several_controls_must_be_named() -> None:
     both = task({"result": [chose("good", by="mood"), chose("bug", by="topic")]})
-    assert read_tasks([both], choices="topic")[0].annotations[0].class_name == "bug"
+    assert read_tasks([both], choices="topic")[0].annotations[0].label == "bug"
     with pytest.raises(UserError, match="Task 7 has choices of mood and topic"):
         read_tasks([both])
 
@@ -213,3 +214,36 @@ JSON = st.recursive(
 def test_any_json_is_read_or_refused_in_a_sentence(data: Any) -> None:
     with suppress(UserError):
         read_tasks(data)
+
+
+SPANS = {"from_name": "spans", "type": "labels", "value": {"start": 0, "labels": ["X"]}}
+
+
+@pytest.mark.parametrize(
+    ("result", "label"),
+    [
+        ([chose("b", "a")], frozenset("ab")),
+        ([chose("a"), chose("b"), chose("a")], frozenset("ab")),
+        ([], frozenset()),
+        ([chose()], frozenset()),
+        ([SPANS, chose("a")], frozenset("a")),
+        ([chose("a", meta={"decisions": {"a": True, "b": False}})], Decisions.of({"a": True, "b": False})),
+        ([chose(meta={"decisions": {"b": False}})], Decisions.of({"b": False})),
+        # The choices were changed in Label Studio, or the decisions are not ours.
+        ([chose("a", "b", meta={"decisions": {"a": True}})], frozenset("ab")),
+        ([chose("a", meta={"decisions": {"a": "yes"}})], frozenset("a")),
+        ([chose("a", meta={"decisions": {}})], frozenset("a")),
+    ],
+)
+def test_several_choices_are_a_set(result: list[Any], label: object) -> None:
+    [found] = read_tasks([task({"result": result})], several=True)
+    assert [one.label for one in found.annotations] == [label]
+
+
+def test_a_skip_has_no_set_and_another_control_says_nothing_of_it() -> None:
+    [found] = read_tasks([task({"result": [], "was_cancelled": True})], several=True)
+    assert [one.label for one in found.annotations] == [None]
+    [found] = read_tasks([task({"result": [SPANS]})], several=True)
+    assert found.annotations == ()
+    [found] = read_tasks([task({"result": [SPANS]})], choices="topic", several=True)
+    assert [one.label for one in found.annotations] == [frozenset()]

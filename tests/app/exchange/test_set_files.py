@@ -17,6 +17,9 @@ from sqlalchemy import select
 
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Text
+from hybridal.app.exchange.label_studio import LabelConfig, read_tasks
+from hybridal.app.exchange.label_studio_export import export_tasks, predict_tasks
+from hybridal.app.exchange.label_studio_import import import_tasks
 from hybridal.app.exchange.table_files import LABEL_FORMATS, PREDICTION_FORMATS, label_rows, prediction_rows
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
@@ -111,6 +114,37 @@ def test_labels_that_go_out_come_in_again(project: Project, tmp_path: Path, kind
         label = parquet.read_schema(path).field("label").type
         assert str(label) == ("string" if partial else "list<element: string>")
     again.close()
+    project.close()
+
+
+def test_tasks_that_go_out_to_label_studio_come_in_again(project: Project, tmp_path: Path) -> None:
+    with project.sessions.begin() as session:
+        annotate(session, me(project), "t6", "label", class_names=[], key="none", comment="why", flagged=True)
+    tasks = json.loads(b"".join(export_tasks(project.reads)))
+    choices = {one["data"]["hybridal_id"]: one["annotations"][0]["result"] for one in tasks if one["annotations"]}
+    assert choices["t1"][0]["value"] == {"choices": sorted(HOSTILE[3:6])}
+    assert choices["t3"][0]["meta"] == {"decisions": {HOSTILE[4]: False, HOSTILE[7]: True}}
+    again = Project.create(Source("again", [], tuple(HOSTILE), multi_label=True), tmp_path / "again")
+    read = read_tasks(tasks, several=True)
+    assert import_tasks(again.sessions, read).labelled == 8
+    assert (decided(again), import_tasks(again.sessions, read).labelled) == (decided(project), 0)
+    assert import_tasks(project.sessions, read).labelled == 0, "a project knows its own export"
+    lines = {line["id"]: line for line in label_rows(again.reads)}
+    assert (lines["t6"]["flagged"], lines["t6"]["comments"]) == (True, "me (Label Studio): why")
+    again.close()
+    project.close()
+
+
+def test_predictions_of_sets_are_served_to_label_studio(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", texts=3, multi_label=True)
+    scored = np.array([[0.75, 0.5, 0.1], [0.25, 0.1, 0.0]], dtype=np.float32)
+    keep_predictions(project, 1, Scored(["t0", "t1"], scored, [1, 2, 3], thresholds=[0.5, 0.5, 0.5]))
+    with project.reads() as session:
+        found = predict_tasks(session, [{"data": {"text": f"text {at}"}} for at in range(3)], LabelConfig())
+    assert [one["result"][0]["value"]["choices"] for one in found[:2]] == [["a", "b"], []]
+    assert [one["score"] for one in found] == [0.75, 0.25, 0.0]
+    exported = [one["predictions"] for one in json.loads(b"".join(export_tasks(project.reads)))]
+    assert exported[0][0]["result"] == found[0]["result"]
     project.close()
 
 

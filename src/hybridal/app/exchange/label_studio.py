@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
@@ -9,7 +10,9 @@ from xml.etree import ElementTree
 from hybridal.app.labelling.classes import LONGEST_NAME
 from hybridal.app.labelling.texts import LONGEST_TEXT
 from hybridal.errors import UserError
+from hybridal.tasks.label_cells import names_of
 from hybridal.tasks.table import list_names
+from hybridal.tasks.task import Answer, Decisions
 
 Json = dict[str, Any]
 
@@ -63,21 +66,29 @@ def as_text(value: Any) -> str:
     return str(value).encode(errors="replace").decode()
 
 
-def choice_json(class_name: str, config: LabelConfig, comment: str = "", flagged: bool = False) -> Json:
-    """A region with the choice of a class; comment and flag go into its `meta`."""
+def choice_json(label: Answer, config: LabelConfig, comment: str = "", flagged: bool = False) -> Json:
+    """A region with the choice of a class, or several; what Label Studio has no place for goes into its `meta`.
+
+    >>> choice_json(frozenset(["b", "a"]), LabelConfig())["value"]
+    {'choices': ['a', 'b']}
+    >>> choice_json(Decisions.of({"a": False}), LabelConfig())["meta"]
+    {'decisions': {'a': False}}
+    """
+    chosen = label.present if isinstance(label, Decisions) else names_of([label])
     region: Json = {
         "from_name": config.choices,
         "to_name": config.text,
         "type": "choices",
-        "value": {"choices": [class_name]},
+        "value": {"choices": sorted(chosen)},
     }
     meta: Json = ({"text": [comment]} if comment else {}) | ({"flagged": True} if flagged else {})
+    meta |= {"decisions": label.by_class()} if isinstance(label, Decisions) else {}
     return {**region, "meta": meta} if meta else region
 
 
-def prediction_json(class_name: str, probability: float, version: str, config: LabelConfig) -> Json:
+def prediction_json(label: Answer, probability: float, version: str, config: LabelConfig) -> Json:
     """A model's prediction for a task."""
-    return {"model_version": version, "score": probability, "result": [choice_json(class_name, config)]}
+    return {"model_version": version, "score": probability, "result": [choice_json(label, config)]}
 
 
 UNKNOWN_ANNOTATOR = "Label Studio"
@@ -85,11 +96,11 @@ UNKNOWN_ANNOTATOR = "Label Studio"
 
 @dataclass(frozen=True)
 class ImportedAnnotation:
-    """One annotation of a task; `class_name` is None if the task was skipped."""
+    """One annotation of a task; `label` is None if the task was skipped."""
 
     id: str
     person: str
-    class_name: str | None
+    label: Answer | None
     comment: str = ""
     decides: bool = False
     updated: str = ""
@@ -105,8 +116,16 @@ class ImportedTask:
     annotations: tuple[ImportedAnnotation, ...] = ()
 
 
-def read_tasks(data: Any, field: str | None = None, choices: str | None = None) -> list[ImportedTask]:
-    """Read the tasks of an export. `field` names the text in a task's data, `choices` the control with the class.
+def read_tasks(
+    data: Any, field: str | None = None, choices: str | None = None, several: bool = False
+) -> list[ImportedTask]:
+    """Read the tasks of an export.
+
+    Args:
+        data: The parsed file.
+        field: Names the text in a task's data.
+        choices: Names the control with the class.
+        several: Whether a text may have several classes.
 
     >>> choice = {"from_name": "kind", "value": {"choices": ["bug"]}}
     >>> read_tasks([{"id": 7, "data": {"text": "It crashes."}, "annotations": [{"id": 1, "result": [choice]}]}])[0].text
@@ -115,10 +134,13 @@ def read_tasks(data: Any, field: str | None = None, choices: str | None = None) 
     tasks = data.get("tasks") if isinstance(data, dict) else data
     if not isinstance(tasks, list):
         raise UserError("The file is not a Label Studio export; export the tasks in the format JSON.")
-    return [read_task(task, f"Task {_name(task, at)}", field, choices) for at, task in enumerate(tasks, start=1)]
+    named = ((task, f"Task {_name(task, at)}") for at, task in enumerate(tasks, start=1))
+    return [read_task(task, name, field, choices, several) for task, name in named]
 
 
-def read_task(task: Any, name: str, field: str | None = None, choices: str | None = None) -> ImportedTask:
+def read_task(
+    task: Any, name: str, field: str | None = None, choices: str | None = None, several: bool = False
+) -> ImportedTask:
     """Read one task; `name` is used in errors."""
     data = task.get("data") if isinstance(task, dict) else None
     if not isinstance(data, dict):
@@ -131,29 +153,36 @@ def read_task(task: Any, name: str, field: str | None = None, choices: str | Non
     annotations = task.get("annotations") or task.get("completions") or []
     if not isinstance(annotations, list):
         raise UserError(f"{name} has annotations that are not a list.")
-    found = [read_annotation(one, name, choices) for one in annotations]
+    found = [read_annotation(one, name, choices, several) for one in annotations]
     known = data.get("hybridal_id")
     id = as_text(known if isinstance(known, str) and known else task.get("id", ""))
     return ImportedTask(id[:200], as_text(text), tuple(one for one in found if one is not None))
 
 
-def read_annotation(annotation: Any, name: str, choices: str | None = None) -> ImportedAnnotation | None:
-    """Read one annotation; None if it has no class, for example because it was submitted empty."""
+def read_annotation(
+    annotation: Any, name: str, choices: str | None = None, several: bool = False
+) -> ImportedAnnotation | None:
+    """Read one annotation; None if it has no class, for example because it was submitted empty.
+
+    If a text may have several classes, an annotation that was submitted empty has none of them.
+    """
     if not isinstance(annotation, dict):
         raise UserError(f"{name} has an annotation that is not an object.")
     skipped = bool(annotation.get("was_cancelled") or annotation.get("skipped"))
-    region = None if skipped else _chosen(annotation, name, choices)
-    if region is None and not skipped:
+    regions = [] if skipped else _chosen(annotation, name, choices)
+    picked = _picked(regions, name)
+    label = None if skipped else _set_of(picked, regions, annotation, choices) if several else _class_of(picked, name)
+    if label is None and not skipped:
         return None
-    chosen: list[str] = [] if region is None else region["value"]["choices"]
+    meta = _meta(regions[0] if regions else None)
     return ImportedAnnotation(
         id=as_text(annotation.get("id", ""))[:20],
         person=person_of(annotation.get("completed_by")),
-        class_name=as_text(chosen[0]).strip() if chosen else None,
-        comment=_comment(_meta(region)),
-        decides=bool(annotation.get("ground_truth")) and bool(chosen),
+        label=label,
+        comment=_comment(meta),
+        decides=bool(annotation.get("ground_truth")) and label is not None,
         updated=as_text(annotation.get("updated_at") or annotation.get("created_at") or ""),
-        flagged=bool(_meta(region).get("flagged")),
+        flagged=bool(meta.get("flagged")),
     )
 
 
@@ -185,8 +214,8 @@ def _field(data: Json, name: str, field: str | None) -> str:
     return texts[0]
 
 
-def _chosen(annotation: Json, name: str, choices: str | None) -> Json | None:
-    """The region with the choice, or None; more than one choice is an error."""
+def _chosen(annotation: Json, name: str, choices: str | None) -> list[Json]:
+    """The regions with choices, all of the same control."""
     result = annotation.get("result") or []
     if not isinstance(result, list):
         raise UserError(f"{name} has an annotation whose result is not a list.")
@@ -196,14 +225,35 @@ def _chosen(annotation: Json, name: str, choices: str | None) -> Json | None:
     controls = sorted({str(region.get("from_name")) for region in found})
     if len(controls) > 1:
         raise UserError(f"{name} has choices of {' and '.join(controls)}; name the control with the class.")
-    picked = [one for region in found for one in region["value"]["choices"]]
-    if len(set(picked)) > 1:
-        raise UserError(f"{name} has {len(set(picked))} different choices; a text can have only one class.")
-    if picked and not 0 < len(picked[0].strip()) <= LONGEST_NAME:
+    return found
+
+
+def _picked(regions: Sequence[Json], name: str) -> list[str]:
+    """The distinct choices."""
+    picked = [as_text(one).strip() for region in regions for one in region["value"]["choices"]]
+    if not all(0 < len(one) <= LONGEST_NAME for one in picked):
         raise UserError(
             f"{name} has a choice that cannot be a class name; class names have 1 to {LONGEST_NAME} characters."
         )
-    return found[0] if picked else None
+    return sorted(set(picked))
+
+
+def _class_of(picked: Sequence[str], name: str) -> str | None:
+    if len(picked) > 1:
+        raise UserError(f"{name} has {len(picked)} different choices; a text can have only one class.")
+    return picked[0] if picked else None
+
+
+def _set_of(picked: Sequence[str], regions: Sequence[Json], annotation: Json, choices: str | None) -> Answer | None:
+    """All chosen classes, or the decisions that this app exported; None if the annotation is about something else."""
+    if not regions and annotation.get("result") and choices is None:
+        return None
+    given = _meta(regions[0] if regions else None).get("decisions")
+    if isinstance(given, dict) and given and all(isinstance(has, bool) for has in given.values()):
+        decisions = Decisions.of({as_text(one).strip(): has for one, has in given.items()})
+        if decisions.present == {*picked}:  # else the choices were changed in Label Studio
+            return decisions
+    return frozenset(picked)
 
 
 def _is_choice(region: Any) -> bool:

@@ -12,8 +12,9 @@ from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import MissingError
+from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import Sessions
-from hybridal.app.db.schema import Annotation, Person, Text, Trainer, Vote, clean, text_digest
+from hybridal.app.db.schema import Annotation, LabelSet, Person, Text, Trainer, Vote, clean, text_digest
 from hybridal.app.exchange.label_studio import (
     ImportedAnnotation,
     ImportedTask,
@@ -25,10 +26,14 @@ from hybridal.app.exchange.label_studio import (
 )
 from hybridal.app.exchange.table_files import iso_time
 from hybridal.app.labelling import classes, texts
-from hybridal.app.labelling.annotations import annotate, withdraw
+from hybridal.app.labelling.annotations import MULTI_LABEL, annotate, withdraw
 from hybridal.app.labelling.consensus import lock_texts
+from hybridal.app.labelling.stored_class_sets import Label, numbers_of
 from hybridal.app.people import FILE_ANNOTATOR, LONGEST_NAME, file_annotator
 from hybridal.errors import UserError
+from hybridal.tasks.class_names import sort_names
+from hybridal.tasks.label_cells import names_of, write_cell
+from hybridal.tasks.task import Answer, Decisions
 
 _TASKS_PER_TRANSACTION = 25  # short transactions, because labelling waits for them
 
@@ -67,10 +72,10 @@ def import_tasks(sessions: Sessions, tasks: Sequence[ImportedTask], as_members: 
     Returns:
         The numbers of new and known texts and labels.
     """
-    names = sorted({one.class_name for task in tasks for one in task.annotations if one.class_name is not None})
+    found = sort_names(names_of(one.label for task in tasks for one in task.annotations))
     with sessions.begin() as session:
         ids, new = match_texts(session, tasks)
-        classes.add(session, names)
+        classes.add(session, found)
         names = sorted({one.person for task in tasks for one in task.annotations})
         people = {name: find_annotator(session, name, as_members) for name in names}
         members = {name: member for name in names if (member := find_member(session, name)) is not None}
@@ -86,7 +91,7 @@ def import_tasks(sessions: Sessions, tasks: Sequence[ImportedTask], as_members: 
                 candidates = {person, members.get(one.person, person)}
                 if is_new := not any(is_known(session, id, candidate, one, key) for candidate in candidates):
                     add_annotation(session, id, person, one, key)
-                labels[is_new] += one.class_name is not None
+                labels[is_new] += one.label is not None
     return Imported(added, len(tasks) - added, labels[True], labels[False])
 
 
@@ -95,12 +100,13 @@ def is_known(session: Session, text_id: str, person: Person, imported: ImportedA
 
     A flag or comment that exists only in this app does not make a difference, so an import does not remove it.
     """
-    number = None if imported.class_name is None else classes.find(session, imported.class_name).number
+    label = _numbered(session, imported.label)
     answers = session.execute(
-        select(Annotation, Vote)
+        select(Annotation, Vote, LabelSet.classes)
         .select_from(Annotation)
-        .join(Text)
+        .join(Text, Text.row == Annotation.text_row)
         .outerjoin(Vote, Vote.annotation_number == Annotation.number)
+        .outerjoin(LabelSet, LabelSet.number == Vote.label_set)
         .where(Text.id == text_id, Annotation.person_number == person.number)
     )
     return any(
@@ -108,12 +114,22 @@ def is_known(session: Session, text_id: str, person: Person, imported: ImportedA
         or iso_time(annotation.at) == imported.updated
         or (
             vote is not None
-            and (vote.class_number, vote.decides) == (number, imported.decides)
+            and (vote.class_number if given is None else given, vote.decides) == (label, imported.decides)
             and imported.comment in ("", annotation.comment)
             and imported.flagged <= annotation.flagged
         )
-        for annotation, vote in answers
+        for annotation, vote, given in answers
     )
+
+
+def _numbered(session: Session, label: Answer | None) -> Label | None:
+    """A label with the numbers of its classes."""
+    number = numbers_of(session, names_of([label]))
+    if label is None or isinstance(label, str):
+        return None if label is None else number[label]
+    if isinstance(label, Decisions):
+        return ClassSet.partial({number[name]: has for name, has in label.by_class().items()})
+    return ClassSet.of(number.values())
 
 
 def match_texts(session: Session, tasks: Sequence[ImportedTask]) -> tuple[list[str], list[texts.Row]]:
@@ -151,8 +167,10 @@ def add_annotation(session: Session, text_id: str, person: Person, imported: Imp
         session,
         person,
         text_id,
-        "skip" if imported.class_name is None else "label",
-        class_name=imported.class_name,
+        "skip" if imported.label is None else "label",
+        class_name=imported.label if isinstance(imported.label, str) else None,
+        class_names=sorted(imported.label) if isinstance(imported.label, frozenset) else None,
+        decisions=imported.label.by_class() if isinstance(imported.label, Decisions) else None,
         flagged=imported.flagged,
         comment=imported.comment[:10_000],
         key=key,
@@ -192,8 +210,12 @@ def _plain(name: str) -> str:
 
 def file_key(text_id: str, imported: ImportedAnnotation, person: Person) -> str:
     """The idempotency key of an annotation from a file: equal for the same annotation and person."""
-    parts = (text_id, imported.id, person.name, imported.class_name, imported.updated, imported.decides)
+    parts = (text_id, imported.id, person.name, _written(imported.label), imported.updated, imported.decides)
     return f"import:{hashlib.sha256(repr(parts).encode()).hexdigest()[:56]}"
+
+
+def _written(label: Answer | None) -> str | None:
+    return None if label is None else write_cell(label)
 
 
 def _free_id(id: str, digest: str, known: Collection[str]) -> str:
@@ -235,14 +257,14 @@ def _create(session: Session, event: Json, annotation: Json) -> bool:
     config = read_config(project.get("label_config") if isinstance(project, dict) else None)
     task = event.get("task") if isinstance(event.get("task"), dict) else annotation.get("task")
     name = f"Task {as_text(task.get('id', '') if isinstance(task, dict) else task)[:40]}"
-    imported = read_annotation(annotation, name, config.choices if config else None)
+    several = bool(session.scalar(MULTI_LABEL))
+    imported = read_annotation(annotation, name, config.choices if config else None, several)
     if imported is None:
         return False
     text_id = _text_of(session, task, name, config.field if config else None)
     if texts.deleted_ids(session, [text_id]):
         return False
-    if imported.class_name is not None:
-        classes.add(session, [imported.class_name])
+    classes.add(session, sort_names(names_of([imported.label])))
     add_annotation(session, text_id, find_annotator(session, imported.person), imported, _event_key(imported))
     return True
 
@@ -275,5 +297,5 @@ def _delete(session: Session, annotation: Json) -> bool:
 
 
 def _event_key(imported: ImportedAnnotation) -> str:
-    digest = hashlib.sha256(repr((imported.class_name, imported.person, imported.updated)).encode()).hexdigest()
+    digest = hashlib.sha256(repr((_written(imported.label), imported.person, imported.updated)).encode()).hexdigest()
     return f"ls:{imported.id}:{digest[:32]}"

@@ -13,6 +13,7 @@ from hybridal.app.db.connect import execute
 from hybridal.app.db.schema import Class, LabelSet, LabelSetClass
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.classes import find, find_offered
+from hybridal.tasks.task import Decisions
 
 Label = int | ClassSet
 """The number of a class, or a set of classes if a text may have several."""
@@ -95,6 +96,18 @@ def decisions_named(classes: ClassSet, names: Mapping[int, str]) -> dict[str, bo
         return None
     explicit = classes.classes if classes.absent is not None else names.keys()
     return {name: classes.decision(number) for number, name in names.items() if number in explicit}
+
+
+def answer_of(classes: ClassSet, names: Mapping[int, str]) -> frozenset[str] | Decisions:
+    """The label by name: all classes, or the decided ones.
+
+    >>> answer_of(ClassSet.partial({1: True, 2: None}), {1: "bug", 2: "idea"}).by_class()
+    {'bug': True}
+    """
+    decisions = decisions_named(classes, names)
+    if decisions is None:
+        return frozenset(named(classes, names))
+    return Decisions.of({name: has for name, has in decisions.items() if has is not None})
 
 
 def _parts(items: Sequence[Any]) -> Iterable[Sequence[Any]]:

@@ -13,7 +13,7 @@ from hybridal.app.web.proxy import Proxies, ProxyHeaders
 from hybridal.app.web.web_app import create_app
 
 from ...exchange.projects import empty, made
-from ...made_up import me
+from ...made_up import make, me
 from ..visits import local, signed_in, with_token
 
 JSON = {"Content-Type": "application/json"}
@@ -121,3 +121,18 @@ def test_behind_a_proxy_the_token_is_needed_too_and_the_proxys_person_is_no_subs
     assert client.get("/ml/health", headers=named).status_code == 401
     assert client.post("/ml/webhook", json=event("bug"), headers=named).status_code == 401
     assert client.post("/ml/webhook", json=event("bug"), headers={"Authorization": secret}).status_code == 201
+
+
+def test_an_event_with_several_choices_is_a_set(tmp_path: Path) -> None:
+    project = make(tmp_path / "sets", multi_label=True, validation_first=0)
+    sent = event("a")
+    sent["annotation"]["result"][0]["value"]["choices"] = ["new", "a"]
+    sent["task"]["data"]["body"] = "text 3"
+    client = label_studio(project)
+    for _ in range(2):
+        assert client.post("/ml/webhook", json=sent).status_code == 201
+    sent["annotation"] |= {"result": [], "updated_at": "2025"}
+    assert {line["id"]: line["label"] for line in label_rows(project.reads)} == {"t3": ["a", "new"]}
+    client.post("/ml/webhook", json=sent)
+    assert {line["id"]: line["label"] for line in label_rows(project.reads)} == {"t3": []}
+    project.close()

@@ -93,7 +93,8 @@ def from_label_studio(
         data = json.load(file.file)
     except (ValueError, RecursionError) as error:
         raise UserError("The file is not JSON; export from Label Studio in the format JSON.") from error
-    return import_tasks(project.sessions, read_tasks(data, text or None, choices or None), as_members)
+    tasks = read_tasks(data, text or None, choices or None, project.setting("multi_label"))
+    return import_tasks(project.sessions, tasks, as_members)
 
 
 class ScoringSchema(Schema):
