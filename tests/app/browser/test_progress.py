@@ -128,8 +128,12 @@ def test_advice_to_stop_offers_to_finish_the_model(page: Page, app: Served, shot
     shot(page, "finish")
     button.click()
     expect(page.locator("#toasts")).to_contain_text("once more on all labels")
-    with app.project.reads() as session:
+    expect(page.locator("#finish-state")).to_have_text("The model is trained once more on all labels.")
+    expect(button).to_be_hidden()
+    expect(page.locator("#main")).to_be_focused()
+    with app.project.sessions.begin() as session:
         assert session.get_one(Trainer, 1).request == "finish"
+        session.get_one(Trainer, 1).request = ""
     done = {"finished": True, "advised": True, "sentence": "The model is finished."}
     page.route("**/api/progress", lambda route: route.fulfill(json={**PROGRESS, "finish": done}))
     page.goto(f"{app.address}/export")

@@ -8,7 +8,7 @@ import { trainerStatus } from "./trainer-status.js";
 const VISIBLE_POLL_MS = 2000;
 const HIDDEN_POLL_MS = 20_000;
 
-/** Fires `round` when there is a new model. */
+/** Fires `status` with the trainer's state at each poll, and `round` when there is a new model. */
 export class TrainerBar extends EventTarget {
   #timer = 0;
   #round = null;
@@ -41,6 +41,7 @@ export class TrainerBar extends EventTarget {
   /** @param {import("./trainer-status.js").Trainer} trainer */
   show(trainer) {
     this.#draw(trainerStatus(trainer, Date.now() / 1000));
+    this.dispatchEvent(new CustomEvent("status", { detail: trainer }));
     this.#noteRound(trainer);
     // Screen readers announce starts and ends, not every second.
     const news = `${trainer.phase} ${trainer.update} ${trainer.round}`;
