@@ -31,6 +31,7 @@ DEFAULTS: Mapping[str, Any] = {
     "settled": -1,  # the row up to which a changed rule for disagreements was applied; -1: all
     "lease_seconds": 600,
     "show_predictions": False,
+    "preselect": False,  # if a text may have several classes: whether suggested and predicted ones are chosen already
     "open_classes": True,
     "newcomers": "annotator",  # role of a new person whom a proxy signed in
     "backbone": "minilm",

@@ -55,6 +55,16 @@ def _likeliest(project: Project, class_number: int, _moment: int) -> Sequence[in
     return tuple(_largest(probabilities, 2 * MAX_RANKED))
 
 
+def probabilities_of(project: Project, rows: Sequence[int]) -> dict[int, dict[int, float]]:
+    """The stored probabilities of texts that a model has scored, by their row and the number of the class."""
+    kept = project.probabilities.read()
+    if kept is None:
+        return {}
+    numbers = kept.about["classes"]
+    scored = [row for row in rows if row < len(kept.stamps) and kept.stamps[row]]
+    return {row: dict(zip(numbers, kept.values[row].tolist(), strict=True)) for row in scored}
+
+
 def _largest(values: Floats, n: int) -> list[int]:
     """The indices of the n largest finite values, the largest first; of equal values, the first index first."""
     n = min(n, int(np.isfinite(values).sum()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -102,6 +103,7 @@ class PredictionSchema(Schema):
         description="The round of the model that made the prediction; scoring with the newest takes time."
     )
     classes: Annotated[list[str] | None, only_several("all predicted classes; `class` is the likeliest.")] = None
+    probabilities: Annotated[dict[str, float] | None, only_several("those of the predicted classes.")] = None
 
 
 class Item(Schema):
@@ -160,8 +162,20 @@ def excerpt(body: str) -> str:
     return body if len(body) <= EXCERPT_LENGTH else body[:EXCERPT_LENGTH] + " …"
 
 
-def predictions_of(session: Session, rows: Sequence[int]) -> dict[int, PredictionSchema]:
-    """Predictions by the row of the text; texts that no model has scored are missing."""
+Probabilities = Mapping[int, Mapping[int, float]]
+"""Probabilities by the row of a text and the number of a class."""
+
+
+def predictions_of(
+    session: Session, rows: Sequence[int], probabilities: Probabilities = MappingProxyType({})
+) -> dict[int, PredictionSchema]:
+    """Predictions by the row of the text; texts that no model has scored are missing.
+
+    Args:
+        session: A session of the project.
+        rows: The rows of the texts.
+        probabilities: If a text may have several classes: those of all classes, for the predicted ones.
+    """
     found = session.execute(
         select(Prediction.text_row, Class.name, Prediction.probability, Prediction.round, LabelSet.classes)
         .join(Class, Class.number == Prediction.class_number)
@@ -171,14 +185,28 @@ def predictions_of(session: Session, rows: Sequence[int]) -> dict[int, Predictio
     names = class_names(session) if any(given is not None for *_, given in found) else {}
     return {
         row: PredictionSchema(
-            class_=name, probability=sure, round=round, classes=None if given is None else named(given, names)
+            class_=name,
+            probability=sure,
+            round=round,
+            classes=None if given is None else named(given, names),
+            probabilities=None if given is None else _named_probabilities(given, probabilities.get(row, {}), names),
         )
         for row, name, sure, round, given in found
     }
 
 
+def _named_probabilities(
+    given: ClassSet, probabilities: Mapping[int, float], names: Mapping[int, str]
+) -> dict[str, float]:
+    return {name: probabilities[n] for n, name in names.items() if n in given.present and n in probabilities}
+
+
 def items_of(
-    session: Session, texts: Sequence[Text], show_predictions: bool, decided_by: int | None = None
+    session: Session,
+    texts: Sequence[Text],
+    show_predictions: bool,
+    decided_by: int | None = None,
+    probabilities: Probabilities = MappingProxyType({}),
 ) -> list[Item]:
     """Texts to label as items.
 
@@ -187,8 +215,9 @@ def items_of(
         texts: The texts.
         show_predictions: Whether the person may see predictions.
         decided_by: If a text may have several classes: the number of the person whose decisions so far are shown.
+        probabilities: See `predictions_of`.
     """
-    known = predictions_of(session, [text.row for text in texts]) if show_predictions else {}
+    known = predictions_of(session, [text.row for text in texts], probabilities) if show_predictions else {}
     names = _suggestions(session, texts)
     sets = {} if decided_by is None else _sets_of_items(session, texts, decided_by)
     return [

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import ForbiddenError, MissingError
 from hybridal.app.db.schema import Text, clean
-from hybridal.app.insight.ranking import likeliest
+from hybridal.app.insight.ranking import likeliest, probabilities_of
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, find_annotation, undo
 from hybridal.app.labelling.bulk import MAX_TEXTS, decide_many, label_many, undo_many
@@ -105,7 +105,7 @@ def next_texts(
     with project.sessions.begin() as session:
         settings = read(session)
         leased = lease_texts(session, user.person, n, settings, wanted, afresh)
-        items = _items(session, leased.texts, user, settings)
+        items = _items(session, project, leased.texts, user, settings)
     return Next(items=_with_truncation(project, items), left=leased.left, known=not likely or bool(wanted))
 
 
@@ -146,7 +146,7 @@ def undo_annotation(given: UndoRequest, user: Annotator, project: CurrentProject
     """Undo one of the person's annotations, by default the newest, and lease its text to them again."""
     with project.sessions.begin() as session:
         text = undo(session, user.person, given.key, given.undoes)
-        items = _items(session, [] if text is None else [text], user, read(session))
+        items = _items(session, project, [] if text is None else [text], user, read(session))
         now = counts(session)
     return Undone(item=next(iter(_with_truncation(project, items)), None), counts=Counts(**now))
 
@@ -219,10 +219,15 @@ def _with_truncation(project: Project, items: list[Item]) -> list[Item]:
     return [item.model_copy(update={"read_to": truncation_point(project, item.text)}) for item in items]
 
 
-def _items(session: Session, texts: Sequence[Text], user: User, settings: Mapping[str, Any]) -> list[Item]:
+def _items(
+    session: Session, project: Project, texts: Sequence[Text], user: User, settings: Mapping[str, Any]
+) -> list[Item]:
     """Texts to label, with the decisions of this person so far if a text may have several classes."""
-    person = user.person.number if settings["multi_label"] else None
-    return items_of(session, texts, settings["show_predictions"], decided_by=person)
+    shown = settings["show_predictions"]
+    if not settings["multi_label"]:
+        return items_of(session, texts, shown)
+    probabilities = probabilities_of(project, [text.row for text in texts]) if shown else {}
+    return items_of(session, texts, shown, user.person.number, probabilities)
 
 
 def _define(session: Session, user: User, names: Sequence[str], key: str) -> None:

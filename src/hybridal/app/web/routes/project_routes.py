@@ -29,7 +29,7 @@ router = Router(prefix="/api")
 SHOWN_SETTINGS = (
     *("budget", "batch", "validation_first", "validation_share", "overlap", "overlap_people", "on_disagreement"),
     "consensus_per",
-    *("lease_seconds", "show_predictions", "open_classes", "newcomers"),
+    *("lease_seconds", "show_predictions", "preselect", "open_classes", "newcomers"),
     *("backbone", "schedule", "protocol", "acquisition"),
 )
 
@@ -71,6 +71,10 @@ class SettingsChange(Schema):
     )
     lease_seconds: int | None = None
     show_predictions: bool | None = None
+    preselect: bool | None = Field(
+        None,
+        description="If a text may have several: the page Label chooses suggested and shown predicted classes already.",
+    )
     open_classes: bool | None = None
     newcomers: Literal["annotator", "reviewer", "none"] | None = None
     protocol: str | None = Field(None, max_length=40)

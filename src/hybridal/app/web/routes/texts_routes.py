@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.app_errors import ForbiddenError, MissingError
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, Text, Vote, clean
-from hybridal.app.insight.ranking import nearest
+from hybridal.app.insight.ranking import nearest, probabilities_of
 from hybridal.app.labelling.consensus import (
     CastVote,
     Resolution,
@@ -128,7 +128,7 @@ def list_texts(
             among=_rows(session, ids) if ids else None if similar is None else [*similar],
             exact=exact,
         )
-        items = _summaries(session, found.texts, user)
+        items = _summaries(session, project, found.texts, user)
     if similar is not None:
         rows = {text.id: text.row for text in found.texts}
         items = [item.model_copy(update={"similarity": similar[rows[item.id]]}) for item in items]
@@ -184,7 +184,7 @@ def get_text(id: str, user: Annotator, project: CurrentProject) -> TextDetails:
             )
             for one, who, name, classes in session.execute(given)
         ]
-        [known] = _summaries(session, [text], user)
+        [known] = _summaries(session, project, [text], user)
         return TextDetails(
             **{**known.model_dump(by_alias=False), "text": text.body},
             annotations=annotations,
@@ -197,7 +197,7 @@ def _own_only(user: User) -> int | None:
     return None if may(user.role, "reviewer") else user.person.number
 
 
-def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[TextSummary]:
+def _summaries(session: Session, project: Project, texts: Sequence[Text], user: User) -> list[TextSummary]:
     rows, person = [text.row for text in texts], _own_only(user)
     votes = {
         row: [vote for number, vote in by_person.items() if person in (None, number)]
@@ -210,7 +210,9 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
     if person is not None:
         comments = comments.where(Vote.person_number == person)
     newest = dict(session.execute(comments).all())
-    known = predictions_of(session, rows) if sees_predictions(user, read(session)) else {}
+    settings, known = read(session), {}
+    if sees_predictions(user, settings):
+        known = predictions_of(session, rows, probabilities_of(project, rows) if settings["multi_label"] else {})
     return [
         TextSummary(
             id=text.id,

@@ -1,4 +1,4 @@
-/** One button per class, each with its key; with many classes also a search field. */
+/** One button per class, each with its key; with many classes also a search field. Where several may be chosen, they toggle. */
 import { el, bdi, setText } from "./dom.js";
 import { percent } from "./format.js";
 import { distance } from "./fuzzy.js";
@@ -10,20 +10,63 @@ const SEARCH_FROM = 20; // with more classes than this there is a search field
 /** The colour number of a class. */
 export const colourOf = (index) => index % COLOURS;
 
-export class ClassButtons {
+/** Fires `change` when the chosen classes change. */
+export class ClassButtons extends EventTarget {
   #buttons = [];
   #finder = null;
   #found = el("span", { class: "unseen", role: "status" });
-  #predicted = -1;
+  #predicted = new Set();
+  #chosen = new Set();
+  #order = [];
 
   /**
    * @param {HTMLElement} root
    * @param {(name: string) => void} pick
+   * @param {(() => void) | null} send if several classes may be chosen: sends them from the search field
    */
-  constructor(root, pick) {
+  constructor(root, pick, send = null) {
+    super();
     this.root = root;
     this.legend = root.querySelector("legend");
     this.pick = pick;
+    this.send = send;
+    this.classes = [];
+    /** Whether the person has changed the choice since `choose`. */
+    this.isTouched = false;
+  }
+
+  /** The names of the chosen classes, in their order. */
+  get chosen() {
+    return this.classes.map(({ name }) => name).filter((name) => this.#chosen.has(name));
+  }
+
+  /** Replaces the choice. @param {string[]} names */
+  choose(names) {
+    this.isTouched = false;
+    this.#setChosen(new Set(names));
+  }
+
+  /** Adds or removes a class. @returns {boolean} whether it is chosen now */
+  toggle(name) {
+    const names = new Set(this.#chosen);
+    if (!names.delete(name)) names.add(name);
+    this.isTouched = true;
+    this.#setChosen(names);
+    return names.has(name);
+  }
+
+  #setChosen(names) {
+    this.#chosen = names;
+    this.#buttons.forEach((button, index) => {
+      const isChosen = names.has(this.classes[index].name);
+      if (button.classList.contains("chosen") !== isChosen) button.classList.toggle("chosen", isChosen);
+      if (this.send) button.ariaPressed = String(isChosen);
+    });
+    this.dispatchEvent(new Event("change"));
+  }
+
+  colourOf(name) {
+    return colourOf(this.classes.findIndex((one) => one.name === name));
   }
 
   /** @param {{name: string, description: string}[]} classes in their order */
@@ -35,22 +78,26 @@ export class ClassButtons {
     this.#finder = classes.length > SEARCH_FROM ? (this.#finder ?? this.#field()) : null;
     const finder = this.#finder && el("div", { class: "finder" }, this.#finder, this.#found);
     this.root.replaceChildren(...[this.legend, finder, ...this.#buttons].filter(Boolean));
+    this.#order = [...classes.keys()];
+    this.#setChosen(new Set(this.chosen));
     (this.#buttons[at] ?? focused)?.focus({ preventScroll: true }); // keep the focus on the class or the search field
   }
 
-  /** Marks the class chosen before an undo, and shows the model's prediction and the file's suggestion, if any. */
-  mark(before, prediction, suggestion) {
+  /**
+   * Marks the classes that the model predicts, with their probabilities, and those suggested by the file.
+   * @param {Map<string, number>} predicted @param {string[]} suggested
+   */
+  mark(predicted, suggested) {
     this.#buttons.forEach((button, index) => {
       const { name } = this.classes[index];
-      button.classList.toggle("chosen", name === before);
-      const notes =
-        prediction?.class === name
-          ? [el("span", { class: "unseen" }, "the model's prediction: "), percent(prediction.probability)]
-          : [];
-      if (name === suggestion) notes.push(notes.length ? " · suggested" : "suggested");
-      button.querySelector(".prediction").replaceChildren(...notes);
+      const notes = predicted.has(name)
+        ? [el("span", { class: "unseen" }, "the model's prediction: "), percent(predicted.get(name))]
+        : [];
+      if (suggested.includes(name)) notes.push(notes.length ? " · suggested" : "suggested");
+      const place = button.querySelector(".prediction");
+      if (notes.length || place.hasChildNodes()) place.replaceChildren(...notes);
     });
-    this.#predicted = this.classes.findIndex(({ name }) => name === prediction?.class);
+    this.#predicted = new Set(this.classes.flatMap(({ name }, index) => (predicted.has(name) ? [index] : [])));
     this.#arrange();
   }
 
@@ -78,7 +125,10 @@ export class ClassButtons {
         "data-colour": colourOf(index),
         title: description || null,
         "aria-keyshortcuts": key,
-        onclick: () => this.pick(name),
+        onclick: ({ detail, currentTarget }) => {
+          this.pick(name);
+          if (this.send && detail) currentTarget.blur(); // after a click with the mouse, so that Enter sends
+        },
       },
       el("kbd", { "aria-hidden": "true" }, key ?? "·"),
       bdi(name),
@@ -87,10 +137,11 @@ export class ClassButtons {
   }
 
   #field() {
+    const what = this.send ? "Find a class; Enter chooses the first, Enter again saves" : "Find a class; Enter picks the first";
     const field = el("input", {
       type: "search",
-      placeholder: "Find a class; Enter picks the first",
-      "aria-label": "Find a class; Enter picks the first",
+      placeholder: what,
+      "aria-label": what,
       "aria-keyshortcuts": "/",
       dir: "auto",
       autocomplete: "off",
@@ -99,13 +150,28 @@ export class ClassButtons {
     field.addEventListener("keydown", (event) => {
       if (event.key === "Escape") return this.#leave();
       if (event.key !== "Enter" || event.repeat) return;
+      if (this.send) return this.#chooseFound();
       // With nothing typed, Enter picks the first class only if it is the predicted one.
-      const first = field.value.trim() || this.#predicted >= 0 ? this.#matches()[0] : undefined;
+      const first = field.value.trim() || this.#predicted.size ? this.#matches()[0] : undefined;
       if (first === undefined) return;
       this.#leave();
       this.#buttons[first].click();
     });
     return field;
+  }
+
+  /** Chooses the first match and stays in the field for the next class; with nothing typed, sends the choice. */
+  #chooseFound() {
+    if (!this.#finder.value.trim()) {
+      const { chosen } = this;
+      if (chosen.length) this.#leave();
+      return this.send();
+    }
+    const first = this.#matches()[0];
+    if (first === undefined) return;
+    this.#finder.value = "";
+    this.#arrange();
+    this.pick(this.classes[first].name);
   }
 
   #leave() {
@@ -114,10 +180,10 @@ export class ClassButtons {
     this.#arrange();
   }
 
-  /** Indices of the classes that match the typed text, the best first; of equal matches, the predicted class first. */
+  /** Indices of the classes that match the typed text, the best first; of equal matches, the predicted ones first. */
   #matches() {
     const far = this.classes.map(({ name }) => distance(this.#finder.value, name));
-    const rank = (index) => [far[index], index !== this.#predicted, index];
+    const rank = (index) => [far[index], !this.#predicted.has(index), index];
     const matches = [...far.keys()].filter((index) => far[index] !== null);
     return matches.sort((one, other) => rank(one).reduce((less, value, at) => less || value - rank(other)[at], 0));
   }
@@ -133,8 +199,14 @@ export class ClassButtons {
     this.#finder.setAttribute("aria-invalid", String(!matches.length));
     const first = matches.length ? `Enter picks ${this.classes[matches[0]].name}, the first of ${matches.length}` : "No class matches";
     setText(this.#found, this.#finder.value.trim() && first);
+    this.#reorder([...matches, ...others]);
+  }
+
+  #reorder(order) {
+    if (order.every((index, at) => index === this.#order[at])) return;
+    this.#order = order;
     const focused = document.activeElement;
-    for (const index of [...matches, ...others]) this.root.append(this.#buttons[index]);
-    focused.focus(); // a moved element loses the focus
+    this.root.append(...order.map((index) => this.#buttons[index]));
+    if (document.activeElement !== focused) focused.focus(); // a moved element loses the focus
   }
 }

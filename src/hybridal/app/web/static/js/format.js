@@ -9,8 +9,8 @@ export const whole = (n) => WHOLE.format(n);
 /** "1 text", "2 texts" */
 export const count = (n, one, many = `${one}s`) => `${whole(n)} ${n === 1 ? one : many}`;
 
-/** 0.8333 -> "83%" */
-export const percent = (share) => `${Math.round(share * 100)}%`;
+/** 0.8333 -> "83%"; a dash for null */
+export const percent = (share) => (share == null ? "–" : `${Math.round(share * 100)}%`);
 
 /** A number with three decimals, or a dash for null. */
 export const figure = (value, digits = 3) => (value == null ? "–" : value.toFixed(digits));

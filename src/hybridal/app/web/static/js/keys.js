@@ -13,6 +13,7 @@ export function listen(act) {
   document.addEventListener("keydown", (event) => {
     // A key that is held down counts once.
     if (event.repeat || event.altKey || event.metaKey || isBusy(event.target)) return;
+    if (event.key === "Enter" && event.target.closest("button, a, summary")) return; // it presses them
     const key = event.ctrlKey ? { z: "undo" }[event.key] : keysAreOn() && meant(event);
     if (key && act(key)) event.preventDefault();
   });

@@ -13,7 +13,9 @@ import { NextChoice } from "./next-choice.js";
 import { newKey } from "./idempotency-key.js";
 import { listen } from "./keys.js";
 import { newClassDialog } from "./new-class.js";
+import { predicted, proposed, suggested } from "./proposals.js";
 import { Queue } from "./queue.js";
+import { SetAnswer } from "./set-answer.js";
 import { toast, showErrors } from "./toast.js";
 
 const RETRY_MS = 4000;
@@ -28,7 +30,9 @@ const { role } = project.me;
 const mayDefine = role === "owner" || (role === "reviewer" && project.settings.open_classes);
 const card = new Card();
 const sidePanel = new SidePanel();
-const buttons = new ClassButtons(byId("classes"), label);
+const several = project.multi_label;
+const buttons = new ClassButtons(byId("classes"), several ? toggle : label, several ? () => setAnswer.give() : null);
+const setAnswer = several ? new SetAnswer(buttons, labelSet) : null;
 const nextChoice = new NextChoice(() => project.classes, () => whenNotRemarking(() => queue.restart()));
 const fetchNext = async (n, afresh) => {
   const likely = nextChoice.class;
@@ -39,7 +43,10 @@ const fetchNext = async (n, afresh) => {
 const queue = new Queue(fetchNext, outbox.waiting.map(({ body }) => body.text).filter(Boolean));
 const defineClass = newClassDialog(() => showErrors(refresh));
 const help = helpDialog(() => project.classes);
-/** Annotations since the page opened, newest last. @type {{item: import("./queue.js").Item, key: string, answer: string, at: number}[]} */
+/**
+ * Annotations since the page opened, newest last; `names` are the classes of a label.
+ * @type {{item: import("./queue.js").Item, key: string, names: string[] | null, at: number}[]}
+ */
 const done = [];
 /** Changes of the text, postponed until its flag or comment is sent. @type {(() => void)[]} */
 const postponed = [];
@@ -47,37 +54,59 @@ let onPage = null;
 let changedAt = -Infinity;
 let retryTimer = 0;
 let lastFocused = null;
+let toggled = { name: "", at: -Infinity };
 
 function label(name) {
-  annotate({ action: "label", class: name }, name, `Labelled “${name}”`);
+  annotate({ action: "label", class: name }, [name], `Labelled “${name}”`);
 }
 
-/** The class that the model predicts, else the one suggested by the file. */
-function proposed() {
-  return queue.current?.prediction?.class ?? queue.current?.suggestion;
+/** @param {string[]} names all classes of the text */
+function labelSet(names) {
+  annotate({ action: "label", classes: names }, names, `Labelled ${inWords(names)}`);
 }
 
-function proposal({ prediction, suggestion }) {
-  const predicted = prediction && `Predicted: ${prediction.class}, ${percent(prediction.probability)}`;
-  const sentence = predicted ?? (suggestion && `Suggested by the file: ${suggestion}`);
-  return el("p", { id: "proposed", class: "unseen", hidden: !sentence }, sentence);
+function inWords(names) {
+  return names.length ? names.map((name) => `“${name}”`).join(", ") : "none of these";
+}
+
+/** Chooses a class, or no longer. A key that bounces counts once. */
+function toggle(name) {
+  const now = performance.now();
+  if (!queue.current || now - changedAt < MIN_READING_MS || (toggled.name === name && now - toggled.at < MIN_READING_MS)) return;
+  toggled = { name, at: now };
+  byId("last").textContent = buttons.toggle(name) ? `Chose “${name}”` : `Removed “${name}”`;
+}
+
+function proposal(item) {
+  const names = [...predicted(item)].map(([name, probability]) => `${name}, ${percent(probability)}`);
+  const given = suggested(item);
+  const sentence =
+    (item.prediction && `Predicted: ${names.join("; ") || "none of these"}`) ??
+    ((item.suggestions || given.length) && `Suggested by the file: ${given.join("; ") || "none of these"}`);
+  return el("p", { id: "proposed", class: "unseen", hidden: !sentence }, sentence || null);
 }
 
 function accept() {
-  if (proposed()) label(proposed());
+  const names = proposed(queue.current);
+  if (!names) return;
+  if (several) labelSet(names);
+  else label(names[0]);
 }
 
 function skip() {
-  annotate({ action: "skip", class: null }, "skip", "Skipped");
+  annotate({ action: "skip", class: null }, null, "Skipped");
 }
 
-function annotate(what, answer, sentence) {
+function annotate(what, names, sentence) {
   const [key, at, last, remarks] = [newKey(), performance.now(), done.at(-1), card.remarks];
-  if (last?.answer === answer && at - last.at < MIN_READING_MS && !card.isRemarked) return;
+  const isSame = last && JSON.stringify(last.names) === JSON.stringify(names);
+  // Where classes are chosen first, a label so soon without a choice is a bounce.
+  const isBounce = last && at - last.at < MIN_READING_MS && (isSame || (several && names && !buttons.isTouched));
+  if (isBounce && !card.isRemarked) return;
   if (at - changedAt < MIN_READING_MS) return;
   // Store first: if the browser cannot store the annotation, stay on this text.
   if (!store({ path: "/api/annotations", body: { key, text: queue.current.id, ...what, ...remarks } })) return;
-  done.push({ item: queue.advance(), key, answer, at });
+  done.push({ item: queue.advance(), key, names, at });
   for (const change of postponed.splice(0)) change();
   byId("last").textContent = sentence; // before the text, so that screen readers announce it first
   show();
@@ -88,7 +117,7 @@ function undo() {
   // Send the key if it is known: the same person may have labelled another text in another tab since.
   if (!store({ path: "/api/undo", body: { key: newKey(), undoes: last?.key } }) || !last) return;
   done.pop();
-  showUndone(last.item, last.answer);
+  showUndone(last.item, last.names);
 }
 
 function store(message) {
@@ -103,15 +132,15 @@ function store(message) {
   }
 }
 
-function showUndone(item, answer) {
+function showUndone(item, names) {
   queue.putBack(item);
   byId("last").textContent = "Undone";
-  show(answer === "skip" ? "skipped" : answer);
+  show({ names });
 }
 
-/** Applies a change of the queue that no answer caused; postpones it while the text has an unsent flag or comment. */
+/** Applies a change of the queue that no answer caused; postpones it while the text has an unsent flag, comment or choice. */
 function whenNotRemarking(change) {
-  if (card.isRemarked) return void postponed.push(change);
+  if (card.isRemarked || buttons.isTouched) return void postponed.push(change);
   change();
   showIfChanged();
 }
@@ -122,17 +151,30 @@ function showIfChanged() {
   show();
 }
 
+/** @param {{names: string[] | null}} [before] the answer to this text that was undone */
 function show(before) {
   const item = (onPage = queue.current);
   const focused = document.activeElement;
   byId("skip").disabled = !item;
   sidePanel.showContext(item?.context ?? {});
-  if (item) card.show(item, before);
+  if (item) card.show(item, before && sentenceOf(before.names));
   else card.showEmpty("", "Loading texts …");
-  updateButtons(before);
+  buttons.choose(before?.names ?? (item && several ? preselected(item) : []));
+  updateButtons();
   restoreFocus(focused);
   goal();
   refill();
+}
+
+function sentenceOf(names) {
+  return names ? (several ? inWords(names) : names[0]) : "skipped";
+}
+
+/** The classes that this person has given already, and those proposed if the owner wants them preselected. */
+function preselected(item) {
+  const decided = Object.entries(item.decisions ?? {});
+  const open = ((project.settings.preselect && proposed(item)) || []).filter((name) => item.decisions?.[name] == null);
+  return [...decided.filter(([, has]) => has).map(([name]) => name), ...open];
 }
 
 /** Controls are disabled while there is no text, and lose the focus; gives it back with the next text. */
@@ -143,14 +185,16 @@ function restoreFocus(focused) {
   lastFocused = null;
 }
 
-function updateButtons(before) {
+function updateButtons() {
+  const item = queue.current;
   byId("first").hidden = project.classes.length > 0;
-  buttons.disabled = !queue.current;
-  buttons.mark(before, queue.current?.prediction, queue.current?.suggestion);
-  byId("accept").hidden = !project.settings.show_predictions && !proposed();
-  byId("accept").disabled = !proposed();
+  buttons.disabled = !item;
+  if (setAnswer) setAnswer.disabled = !item;
+  buttons.mark(predicted(item ?? {}), suggested(item ?? {}));
+  byId("accept").hidden = !project.settings.show_predictions && !proposed(item);
+  byId("accept").disabled = !proposed(item);
   // A new element, so that screen readers read it also if it equals the one before.
-  byId("proposed").replaceWith(proposal(queue.current ?? {}));
+  byId("proposed").replaceWith(proposal(item ?? {}));
 }
 
 async function refill() {
@@ -241,8 +285,21 @@ for (const button of [byId("define"), byId("define-first")].filter(Boolean)) {
   onPress(button, defineClass);
 }
 onPress(byId("help"), help);
-const always = { u: undo, undo, "?": help, 0: () => sidePanel.toggle(), ...(mayDefine && { "+": defineClass }) };
-const onText = { ".": accept, s: skip, f: () => card.toggleFlag(), c: () => card.toggleComment(), "/": () => buttons.find() };
+const always = {
+  u: undo,
+  undo,
+  "?": help,
+  [several ? "," : "0"]: () => sidePanel.toggle(),
+  ...(mayDefine && { "+": defineClass }),
+};
+const onText = {
+  ".": accept,
+  s: skip,
+  f: () => card.toggleFlag(),
+  c: () => card.toggleComment(),
+  "/": () => buttons.find(),
+  ...(several && { 0: () => labelSet([]), enter: () => setAnswer.give() }),
+};
 listen((key) => {
   const act = always[key] ?? (queue.current && onText[key]);
   if (act) act();
