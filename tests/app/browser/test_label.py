@@ -156,6 +156,20 @@ def test_a_server_that_answers_with_an_error_is_not_called_a_lost_connection(win
     expect(page.locator("#empty")).to_contain_text("disk is full")
 
 
+def test_labels_that_a_full_disk_delays_are_kept_and_the_reason_is_shown(window: Window, app: Served) -> None:
+    page = window.open(app.link, routed=True)
+    full = {"error": "The server's disk is full, so nothing was changed. Free some space and try again."}
+    page.route("**/api/annotations", lambda route: route.fulfill(status=503, json=full))
+    shown(page)
+    page.keyboard.press("1")
+    expect(page.locator("#saved")).to_have_text("1 annotation waiting to be sent")
+    expect(page.locator("#toasts .toast")).to_have_count(1)
+    expect(page.locator("#toasts")).to_contain_text("disk is full")
+    page.unroute_all()
+    saved(page)
+    expect(page.locator("#toasts .toast")).to_have_count(0)
+
+
 def test_undo_reaches_back_beyond_a_reload(window: Window, app: Served) -> None:
     page = window.open(app.link)
     first = shown(page)

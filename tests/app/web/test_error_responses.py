@@ -71,8 +71,11 @@ def test_unknown_address_gives_browsers_a_page_and_programs_json() -> None:
         assert error_response(lost, request).media_type == "application/json"
 
 
-def test_a_full_disk_is_called_so() -> None:
+def test_a_full_disk_is_called_so(caplog: pytest.LogCaptureFixture) -> None:
     answer = error_response(
         OperationalError("COMMIT", {}, Exception("database or disk is full")), asking("/api/annotations")
     )
     assert (answer.status_code, b"disk is full" in bytes(answer.body)) == (503, True)
+    assert [(record.getMessage(), record.exc_info) for record in caplog.records] == [
+        ("A request failed: the disk is full.", None)
+    ]

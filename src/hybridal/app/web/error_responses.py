@@ -65,11 +65,12 @@ def status_and_message(error: Exception) -> tuple[int, str]:
     if isinstance(error, HTTPException):
         sentences = {404: "There is nothing at this address.", 405: "This method is not allowed here."}
         return error.status_code, sentences.get(error.status_code, f"{str(error.detail).rstrip('.')}.")
+    if isinstance(error, SQLAlchemyError) and "disk is full" in str(error):
+        log.error("A request failed: the disk is full.")  # browsers repeat it until it is not
+        return 503, "The server's disk is full, so nothing was changed. Free some space and try again."
     log.error("A request failed.", exc_info=error)
     if isinstance(error, IntegrityError):
         return 409, "Another person changed this at the same time; reload and try again."
-    if isinstance(error, SQLAlchemyError) and "disk is full" in str(error):
-        return 503, "The server's disk is full, so nothing was changed. Free some space and try again."
     if isinstance(error, SQLAlchemyError):
         return 503, "The database cannot be reached right now, so nothing was changed. Try again."
     return 500, "The server had an error; nothing was changed."

@@ -23,6 +23,7 @@ async function start() {
   document.title = `${document.title.split(" · ")[0]} · ${project.name}`;
   const outbox = new Outbox(localStorage, `${project.id}/${project.me.name}`, senderFor(project.me.name));
   showSaved(outbox);
+  showProblem(outbox);
   // On every page: an annotation may be sent, and refused, long after its person has left the page Label.
   outbox.addEventListener("refused", ({ detail }) => toast(`Not saved: ${detail.reason}`, { stays: true }));
   const trainer = new TrainerBar(byId("trainer"));
@@ -81,4 +82,17 @@ function showSaved(outbox) {
   };
   outbox.addEventListener("change", show);
   show();
+}
+
+/** Shows why the server cannot save, such as a full disk, until it can. */
+function showProblem(outbox) {
+  let message = null;
+  outbox.addEventListener("change", () => {
+    if (outbox.problem)
+      message ??= toast(`${outbox.problem} Your labels stay in this browser and are sent again.`, { stays: true });
+    else {
+      message?.remove();
+      message = null;
+    }
+  });
 }

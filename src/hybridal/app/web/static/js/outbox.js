@@ -24,6 +24,7 @@ export class Outbox extends EventTarget {
     this.prefix = `hybridal.outbox/${owner}/`;
     this.send = send;
     this.failures = 0;
+    this.problem = ""; // the server's own reason why the oldest message is still here
     addEventListener("online", () => this.#wake());
   }
 
@@ -54,9 +55,11 @@ export class Outbox extends EventTarget {
     try {
       const reply = await this.send(message.path, message.body);
       this.failures = 0;
+      this.problem = "";
       this.storage.removeItem(name);
       this.#fire("acknowledged", { message, reply });
     } catch (error) {
+      this.problem = error.isTemporary && error.status >= 500 ? error.message : "";
       if (error.isTemporary) await this.#pause();
       else {
         this.storage.removeItem(name);
