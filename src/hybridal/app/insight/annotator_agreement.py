@@ -44,6 +44,8 @@ def bootstrap_interval(
 
 
 Rating = tuple[str, str, str]  # text, person, class
+Distances = Callable[[Sequence[Any]], Array]
+"""Returns the distance of each value of a rating to each other."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,10 @@ def agreement_report(answers: Sequence[Rating]) -> AgreementReport:
     return AgreementReport(**asdict(agreement(answers)), people=tuple(people), between=tuple(pairs))
 
 
-def agreement(answers: Iterable[Rating]) -> Agreement:
+def agreement(answers: Iterable[tuple[str, str, Any]], distances: Distances | None = None) -> Agreement:
     """Krippendorff's α of ratings (text, person, class); a person's last rating of a text counts.
+
+    Unequal classes have the distance 1; `distances` gives others.
 
     >>> answers = [("a", "Ann", "bug"), ("a", "Bo", "bug"), ("b", "Ann", "bug"), ("b", "Bo", "idea"),
     ...            ("c", "Ann", "idea"), ("c", "Bo", "idea"), ("d", "Bo", "bug")]
@@ -119,20 +123,21 @@ def agreement(answers: Iterable[Rating]) -> Agreement:
     >>> round(found.alpha, 3), found.texts, found.pairs
     (0.444, 3, 3)
     """
-    return _agreement(tuple(answers))
+    return _agreement(tuple(answers), distances)
 
 
 @lru_cache(maxsize=4)  # the interval takes seconds, and is requested more often than it changes
-def _agreement(answers: tuple[Rating, ...]) -> Agreement:
-    counts = _counts(answers)
+def _agreement(answers: tuple[tuple[str, str, Any], ...], measure: Distances | None) -> Agreement:
+    counts, values = count_labels(answers)
+    distances = None if measure is None else measure(values)
     per_text = counts.sum(axis=1)
     texts, pairs = len(counts), int((per_text * (per_text - 1) / 2).sum())
     if not texts:
         return Agreement(None, None, None, 0, 0, "no text has been labelled by two people")
-    alpha = float(_alphas(counts, np.ones((1, texts), dtype=np.int64))[0])
+    alpha = float(alphas(counts, np.ones((1, texts), dtype=np.int64), distances)[0])
     if np.isnan(alpha):
         return Agreement(None, None, None, texts, pairs, "only one class has been used")
-    low, high = bootstrap_interval(lambda times: _alphas(counts, times), texts, "agreement")
+    low, high = bootstrap_interval(lambda times: alphas(counts, times, distances), texts, "agreement")
     return Agreement(alpha, low, high, texts, pairs, "too few texts for an interval" if low is None else "")
 
 
@@ -154,38 +159,50 @@ def pairs_of_people(answers: Iterable[Rating]) -> list[Pair]:
     return sorted(found, key=lambda pair: pair.agreed)
 
 
-def _by_text(answers: Iterable[Rating]) -> dict[str, dict[str, str]]:
-    by_text: dict[str, dict[str, str]] = {}
+def _by_text(answers: Iterable[tuple[str, str, Any]]) -> dict[str, dict[str, Any]]:
+    by_text: dict[str, dict[str, Any]] = {}
     for text, person, name in answers:
         by_text.setdefault(text, {})[person] = name
     return by_text
 
 
-def _counts(answers: Iterable[Rating]) -> Array:
-    """The matrix of label counts: a row for each text that two or more people labelled, a column for each class."""
+def count_labels(answers: Iterable[tuple[str, str, Any]]) -> tuple[Array, list[Any]]:
+    """Count labels: a row for each text that two or more people labelled, a column for each value, which is returned.
+
+    >>> counts, values = count_labels([("a", "Ann", "bug"), ("a", "Bo", "idea"), ("b", "Bo", "bug")])
+    >>> counts.tolist(), values
+    ([[1.0, 1.0]], ['bug', 'idea'])
+    """
     labels = [list(by_person.values()) for by_person in _by_text(answers).values() if len(by_person) > 1]
-    columns = {name: at for at, name in enumerate(sorted({name for names in labels for name in names}))}
+    order = {name: name if isinstance(name, str) else sorted(name) for names in labels for name in names}
+    values = sorted(order, key=order.__getitem__)
+    columns = {name: at for at, name in enumerate(values)}
     counts = np.zeros((len(labels), len(columns)))
     for row, names in enumerate(labels):
         for name in names:
             counts[row, columns[name]] += 1
-    return counts
+    return counts, values
 
 
-def _alphas(counts: Array, times: NDArray[np.int64]) -> Array:
+def alphas(counts: Array, times: NDArray[np.int64], distances: Array | None = None) -> Array:
     """α for each row of `times`, which says how often each text counts; NaN if only one class is left.
 
-    Observed disagreement: the share of unequal ordered pairs within texts, where a text with m labels has the weight m.
-    Expected disagreement: the same share over all pairs of labels of any texts.
+    Observed disagreement: the mean distance of ordered pairs within texts, where a text with m labels has the weight m.
+    Expected disagreement: the same mean over all pairs of labels of any texts.
     """
     per_text = counts.sum(axis=1)
-    unequal = (per_text**2 - (counts**2).sum(axis=1)) / (per_text - 1)
     total = times @ per_text
-    classes = times @ counts
-    observed = (times @ unequal) / total
-    expected = (total**2 - (classes**2).sum(axis=1)) / (total * (total - 1))
+    observed = (times @ (_distance_of_pairs(counts, distances) / (per_text - 1))) / total
+    expected = _distance_of_pairs(times @ counts, distances) / (total * (total - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(expected > 0, 1 - observed / expected, np.nan), dtype=np.float64)
+
+
+def _distance_of_pairs(counts: Array, distances: Array | None) -> Array:
+    """The sum of the distances of all ordered pairs of labels, for each row of counts."""
+    if distances is None:
+        return np.asarray(counts.sum(axis=1) ** 2 - (counts**2).sum(axis=1))
+    return np.asarray(((counts @ distances) * counts).sum(axis=1))
 
 
 @dataclass(frozen=True)

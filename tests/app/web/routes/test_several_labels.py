@@ -124,3 +124,15 @@ def test_one_class_is_confirmed_for_many_texts_and_undone(project: Project) -> N
     assert (items["t1"]["decisions"], "classes" in items["t2"]) == ({"b": False}, False)
     many = {"key": "m", "labels": {"t3": ["a"], "t4": []}}
     assert owner.post("/api/annotations/many", many).json()["n"] == 2
+
+
+def test_agreement_and_disagreements_are_about_sets(project: Project) -> None:
+    app = local(project)
+    owner, (ann, bo) = signed_in(app, me(project)), (signed_in(app, one) for one in people(project, 2))
+    for text, mine, theirs in (("t1", ["a"], ["a", "b"]), ("t2", ["c"], ["c"]), ("t3", [], [])):
+        label(ann, f"1{text}", text, classes=mine)
+        label(bo, f"2{text}", text, classes=theirs)
+    found = owner.get("/api/agreement").json()
+    assert (found["texts"], [one["name"] for one in found["classes"]]) == (3, ["a", "b", "c"])
+    assert found["between"][0]["contested"] == [{"name": "b", "one": 0, "other": 1}]
+    assert [one["contested"] for one in owner.get("/api/disagreements").json()["items"]] == [["b"]]

@@ -8,8 +8,11 @@ from pydantic import Field
 
 from hybridal.app.insight.annotator_agreement import AgreementReport, agreement_report, disagreements, ratings
 from hybridal.app.insight.project_progress import progress, review_texts
+from hybridal.app.insight.set_agreement import SetAgreementReport, set_agreement_report
+from hybridal.app.insight.set_votes import set_disagreements, set_ratings
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
+from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Reviewer
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import CleanStr, Counts, GivenClasses, GivenDecisions, Key, Saved, Schema, excerpt
@@ -30,18 +33,21 @@ class Adjudication(Schema):
 
 
 @router.get("/agreement")
-def get_agreement(_: Reviewer, project: CurrentProject) -> AgreementReport:
-    """Agreement on the texts that two or more people labelled."""
+def get_agreement(_: Reviewer, project: CurrentProject) -> SetAgreementReport | AgreementReport:
+    """Agreement on the texts that two or more people labelled; of sets by MASI distance, and on each class."""
     with project.reads() as session:
-        found = ratings(session)
-    return agreement_report(found)
+        several, names = read(session)["multi_label"], [one.name for one in classes.active(session)]
+        found = [] if several else ratings(session)
+        sets = set_ratings(session) if several else []
+    return set_agreement_report(sets, names) if several else agreement_report(found)
 
 
 @router.get("/disagreements")
 def get_disagreements(_: Reviewer, project: CurrentProject) -> TextLists:
-    """Texts that people labelled differently and that have no decision yet."""
+    """Texts that people labelled differently and that have no decision yet; of sets, with the contested classes."""
     with project.reads() as session:
-        return _excerpts({"items": disagreements(session)})
+        find = set_disagreements if read(session)["multi_label"] else disagreements
+        return _excerpts({"items": find(session)})
 
 
 @router.post("/adjudications")
