@@ -55,7 +55,7 @@ def test_a_saved_model_is_read_back_as_body_and_head(name: str, tmp_path: Path) 
 def test_foreign_classifier_code_is_refused(tmp_path: Path) -> None:
     config = body_of("bert").config
     AutoModelForSequenceClassification.from_config(config).save_pretrained(tmp_path)
-    with pytest.raises(UserError, match=f"{tmp_path} holds a classifier that was not exported"):
+    with pytest.raises(UserError, match=f"{tmp_path} holds a classifier that hybridal did not export"):
         read_portable(tmp_path)
 
 
