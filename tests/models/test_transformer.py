@@ -188,9 +188,7 @@ def test_class_names_are_additional_examples(task: Task, tiny: Backbone) -> None
     np.testing.assert_allclose(model.features.of(model.named), names, atol=1e-5)
     # In the probe of the pretrained encoder ...
     labels, features = POOL.labels[POOL.order], model.features.of(POOL.order)
-    expected = fit_probe(
-        np.vstack([features, names]), np.array([*labels, 0, 1]), SingleLabel(2), model.probe(POOL).penalty
-    )
+    expected = fit_probe(features, labels, SingleLabel(2), model.probe(POOL).penalty, (names, np.arange(2)))
     np.testing.assert_allclose(model.probe(POOL).weight, expected.weight, atol=1e-4)
     # ... in training ...
     costs = [each.fit(Plan(each.start(POOL), POOL.order), POOL, 1).cost for each in (model, plain)]

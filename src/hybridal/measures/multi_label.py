@@ -45,6 +45,18 @@ def total_nll(logits: Floats, targets: Floats, temperature: float = 1.0) -> floa
     return float(_losses(logits, targets, temperature).sum())
 
 
+def text_nll(logits: Floats, targets: Floats) -> NDArray[np.float64]:
+    """The negative log-likelihood of each text in nats, summed over its known decisions.
+
+    >>> text_nll(np.array([[0.0, 0.0], [0.0, 2.0]]), np.array([[1.0, 0.0], [1.0, np.nan]])).round(4).tolist()
+    [1.3863, 0.6931]
+    """
+    check_pairs(logits, targets)
+    losses = np.logaddexp(0.0, logits) - np.nan_to_num(targets) * logits
+    found: NDArray[np.float64] = np.where(np.isnan(targets), 0.0, losses).sum(axis=1)
+    return found
+
+
 def _losses(logits: Floats, targets: Floats, temperature: float) -> NDArray[np.float64]:
     check_pairs(logits, targets)
     known = ~np.isnan(targets)

@@ -51,6 +51,9 @@ class Objective(Protocol):
     def nll(self, logits: Floats, labels: Ints, temperature: float = 1.0) -> float:
         """Return the negative log-likelihood in nats, as the mean over decisions."""
 
+    def text_losses(self, logits: Floats, labels: Ints) -> Floats:
+        """Return the negative log-likelihood of each text in nats, (N,): the sum over its known decisions."""
+
     def fit_temperature(self, logits: Floats, labels: Ints) -> float:
         """Return the temperature of highest likelihood."""
 
@@ -100,6 +103,10 @@ class SingleLabel:
 
     def nll(self, logits: Floats, labels: Ints, temperature: float = 1.0) -> float:
         return calibration.nll(logits, labels, temperature)
+
+    def text_losses(self, logits: Floats, labels: Ints) -> Floats:
+        calibration.check_pairs(logits, labels)
+        return -calibration.log_softmax(logits)[np.arange(len(labels)), labels]
 
     def fit_temperature(self, logits: Floats, labels: Ints) -> float:
         return calibration.temperature(logits, labels)
@@ -161,6 +168,9 @@ class MultiLabel:
 
     def nll(self, logits: Floats, labels: Ints, temperature: float = 1.0) -> float:
         return multi_label.decision_nll(logits, self.targets(labels), temperature)
+
+    def text_losses(self, logits: Floats, labels: Ints) -> Floats:
+        return multi_label.text_nll(logits, self.targets(labels))
 
     def fit_temperature(self, logits: Floats, labels: Ints) -> float:
         targets = self.targets(labels)

@@ -175,8 +175,8 @@ class TransformerModel:
         return self.classifier.with_head(weights, fit_probe(features, labels, self.objective, penalty))
 
     def _known(self, rows: Ints, pool: Pool) -> tuple[Ints, Ints]:
-        """Rows with their labels, followed by the class descriptions."""
-        if not len(rows):
+        """Rows with their labels, followed by the class descriptions if they do not mislead."""
+        if not len(rows) or not len(self.named) or not self._descriptions_help(pool):
             return rows, pool.labels[rows]
         return np.concatenate([rows, self.named]), np.concatenate([pool.labels[rows], self._description_classes])
 
@@ -190,6 +190,10 @@ class TransformerModel:
                 self._prober.best(self.features.of(rows), labels, self.objective, self.description_features),
             )
         return self._probe[1]
+
+    def _descriptions_help(self, pool: Pool) -> bool:
+        """Whether the probe uses class descriptions; training with a random head knows no probe, and always does."""
+        return self.rules.head == "random" or self.probe(pool).uses_descriptions
 
     @property
     def description_features(self) -> LabelledFeatures | None:
@@ -272,9 +276,9 @@ class TransformerModel:
         if self.rules.head == "random" or len(pool) < 2 * FOLDS:
             return None
         labels, rng = pool.labels[pool.order], stream(self.seed, "cross", len(pool))
-        penalty = self.probe(pool).penalty
-        features = self.features.of(pool.order)
-        logits = cross_fitted(features, labels, self.objective, rng, FOLDS, [penalty], self.description_features)
+        probe, features = self.probe(pool), self.features.of(pool.order)
+        descriptions = self.description_features if probe.uses_descriptions else None
+        logits = cross_fitted(features, labels, self.objective, rng, FOLDS, [probe.penalty], descriptions)
         return logits[0], labels
 
     def test(self) -> tuple[Outputs, Ints] | None:

@@ -8,7 +8,7 @@ from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.multi_label import decision_nll
 from hybridal.measures.objective import MultiLabel
-from hybridal.models.training.probe import PRIOR, Prober, cross_fitted, fit_probe
+from hybridal.models.training.probe import MULTI_LABEL_PRIOR, Prober, cross_fitted, fit_probe
 
 
 def blobs(seed: int, size: int, classes: int, width: int = 6) -> tuple[Floats, Ints, MultiLabel]:
@@ -29,7 +29,7 @@ def test_each_class_is_a_logistic_regression_of_its_own(penalty: float) -> None:
     rate = (targets.sum() + 1) / (targets.size + 2)
     centre = features.mean(axis=0)
     points = np.vstack([features, centre, centre])
-    weights = np.append(np.ones(80), [PRIOR * rate, PRIOR * (1 - rate)])
+    weights = np.append(np.ones(80), [MULTI_LABEL_PRIOR * rate, MULTI_LABEL_PRIOR * (1 - rate)])
     for number in range(4):
         reference = LogisticRegression(C=1 / penalty, tol=1e-9, max_iter=5000)
         reference.fit(points, np.append(targets[:, number], [1, 0]), sample_weight=weights)

@@ -12,11 +12,13 @@ from hybridal.measures.calibration import log_softmax, softmax
 from hybridal.measures.objective import SingleLabel
 from hybridal.models.training import probe
 from hybridal.models.training.probe import (
+    DESCRIPTION_WEIGHT,
     PENALTIES,
     PRIOR,
     Prober,
     best_penalty,
     cross_fitted,
+    descriptions_mislead,
     fit_probe,
     last_growth,
 )
@@ -60,7 +62,7 @@ def test_a_single_class_can_be_learnt(labels: list[int]) -> None:
 def test_repeated_text_can_be_fitted() -> None:
     features = np.tile(np.random.default_rng(0).normal(size=4), (20, 1))
     found = softmax(fit_probe(features, np.arange(20) % 4 // 3, SingleLabel(2)).logits(features[:1]))
-    assert found[0, 0] == pytest.approx(0.75, abs=0.01)
+    assert found[0, 0] == pytest.approx((15 + PRIOR) / (20 + 2 * PRIOR), abs=0.01)
 
 
 @settings(max_examples=20, deadline=None)
@@ -161,13 +163,40 @@ def test_warm_started_probes_equal_probes_from_scratch(
     assert chosen[10:] == [60, 60, 60]
 
 
-def test_a_name_is_an_example_of_its_class() -> None:
+def test_the_descriptions_of_a_class_count_as_many_labels_together() -> None:
     features, labels = blobs(4, 30, 3)
-    names = np.stack([features[labels == c].mean(axis=0) for c in range(3)])
-    found = fit_probe(features, labels, SingleLabel(3), 1.0, (names, np.arange(3)))
-    by_hand = fit_probe(np.vstack([features, names]), np.array([*labels, 0, 1, 2]), SingleLabel(3), 1.0)
-    np.testing.assert_array_equal(found.weight, by_hand.weight)
-    np.testing.assert_array_equal(found.bias, by_hand.bias)
+    described = features[:4] + 1.0, np.array([0, 1, 1, 2])
+    points = np.vstack([features, described[0]])
+    centre = np.tile(points.mean(axis=0), (3, 1))
+    weights = [*np.ones(30), *(DESCRIPTION_WEIGHT * np.array([1, 0.5, 0.5, 1])), *np.full(3, PRIOR)]
+    known = np.concatenate([labels, described[1], np.arange(3)])
+    expected = LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000)
+    expected.fit(np.vstack([points, centre]), known, sample_weight=weights)
+    found = fit_probe(features, labels, SingleLabel(3), 1.0, described)
+    np.testing.assert_allclose(softmax(found.logits(features)), expected.predict_proba(features), atol=3e-3)
+
+
+@pytest.mark.parametrize(("shift", "mislead"), [(0, False), (1, True)])
+def test_misleading_descriptions_are_left_out(shift: int, mislead: bool) -> None:
+    features, labels = blobs(10, 60, 3, noise=0.3)
+    centroids = np.stack([features[labels == c].mean(axis=0) for c in range(3)])
+    described = centroids, (np.arange(3) + shift) % 3  # each describes its class, or another one
+    assert descriptions_mislead(features, labels, SingleLabel(3), 0, 10.0, described) is mislead
+    assert not descriptions_mislead(features[:9], labels[:9], SingleLabel(3), 0, 10.0, described)  # too few to tell
+    found = Prober(0).best(features, labels, SingleLabel(3), described)
+    expected = fit_probe(features, labels, SingleLabel(3), found.penalty, None if mislead else described)
+    assert found.uses_descriptions is not mislead
+    np.testing.assert_array_equal(found.weight, expected.weight)
+
+
+def test_other_descriptions_are_judged_anew() -> None:
+    features, labels = blobs(10, 60, 3, noise=0.3)
+    centroids, prober = np.stack([features[labels == c].mean(axis=0) for c in range(3)]), Prober(0)
+    used = [
+        prober.best(features, labels, SingleLabel(3), (centroids, np.roll(np.arange(3), shift))).uses_descriptions
+        for shift in (1, 0)
+    ]
+    assert used == [False, True]
 
 
 def test_a_class_without_labels_is_known_by_its_name() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,12 @@ PENALTY = 10.0  # with too few labels to choose
 MAX_LABELS, MIN_LABELS = 240, 10
 # It is chosen again when the number of labels has grown by this factor.
 GROWTH = 1.25
-# Prior of each class: this share of one label, at the mean of all features.
-PRIOR = 0.1
+# Prior of each class: as many labels, at the mean of all features.
+PRIOR, MULTI_LABEL_PRIOR = 1.0, 0.1
+# As many labels count the descriptions of a class together (docs/decisions/011).
+DESCRIPTION_WEIGHT, MULTI_LABEL_DESCRIPTION_WEIGHT = 16.0, 1.0
+# Descriptions mislead if the loss of held-out labels is worse with them by this many standard errors.
+MISLEADING = 2.0
 # With more classes, all priors are one row of the fit instead of one row each: the same up to rounding, and 10,000
 # classes would otherwise need 800 MB in every step.
 MAX_PRIOR_ROWS = 1000
@@ -41,11 +46,19 @@ LabelledFeatures = tuple[Floats, Ints]
 
 @dataclass(frozen=True)
 class Probe:
-    """A linear layer: logits are `features @ weight.T + bias`. `penalty` is the L2 penalty that it was fitted with."""
+    """A linear layer: logits are `features @ weight.T + bias`.
+
+    Attributes:
+        weight: A row per class.
+        bias: A number per class.
+        penalty: The L2 penalty that it was fitted with.
+        uses_descriptions: Whether class descriptions, if there are any, do not mislead.
+    """
 
     weight: NDArray[np.float64]
     bias: NDArray[np.float64]
     penalty: float = PENALTY
+    uses_descriptions: bool = True
 
     def logits(self, features: Floats) -> NDArray[np.float64]:
         found: NDArray[np.float64] = features @ self.weight.T + self.bias
@@ -56,22 +69,37 @@ class Prober:
     """Fits probes to labels as they arrive, and remembers the penalty: choosing it takes as long as the fit."""
 
     def __init__(self, seed: int) -> None:
-        self._seed, self._chosen_on, self._penalty = seed, (0, b"", b""), PENALTY
+        self._seed, self._chosen_on = seed, (0, b"", b"", b"")
+        self._penalty, self._uses_descriptions = PENALTY, True
 
     def best(
         self,
         features: Floats,
         labels: Ints,
         objective: Objective,
-        description_features: LabelledFeatures | None = None,
+        descriptions: LabelledFeatures | None = None,
     ) -> Probe:
-        """A probe with the penalty that gives held-out labels the highest probability."""
+        """A probe with the penalty that gives held-out labels the highest probability; without misleading descriptions.
+
+        Args:
+            features: The features of the labelled texts.
+            labels: Their labels.
+            objective: Whether a text has one or several classes.
+            descriptions: The features of class descriptions, and the class of each.
+        """
         known = last_growth(len(labels))
-        chosen_on = objective.classes, features[:known].tobytes(), labels[:known].tobytes()
+        described = b"" if descriptions is None else descriptions[0].tobytes() + descriptions[1].tobytes()
+        chosen_on = objective.classes, features[:known].tobytes(), labels[:known].tobytes(), described
         if chosen_on != self._chosen_on:
             self._penalty = best_penalty(features, labels, objective, self._seed)
+            self._uses_descriptions = descriptions is None or not descriptions_mislead(
+                features, labels, objective, self._seed, self._penalty, descriptions
+            )
             self._chosen_on = chosen_on
-        return fit_probe(features, labels, objective, self._penalty, description_features)
+        used = descriptions if self._uses_descriptions else None
+        return replace(
+            fit_probe(features, labels, objective, self._penalty, used), uses_descriptions=self._uses_descriptions
+        )
 
 
 def best_penalty(features: Floats, labels: Ints, objective: Objective, seed: int) -> float:
@@ -87,6 +115,26 @@ def best_penalty(features: Floats, labels: Ints, objective: Objective, seed: int
     penalties = MULTI_LABEL_PENALTIES if objective.multi_label else PENALTIES
     logits = cross_fitted(features[some], labels[some], objective, rng, 3, penalties)
     return min(zip(penalties, logits, strict=True), key=lambda pair: objective.nll(pair[1], labels[some]))[0]
+
+
+def descriptions_mislead(
+    features: Floats, labels: Ints, objective: Objective, seed: int, penalty: float, descriptions: LabelledFeatures
+) -> bool:
+    """Whether held-out labels are less probable with these descriptions, by two standard errors.
+
+    As for the penalty, only the first `last_growth(len(labels))` labels count; with fewer than ten it is False.
+    """
+    known = last_growth(len(labels))
+    if not known:
+        return False
+    some = stream(seed, "descriptions", known).permutation(known)[:MAX_LABELS]
+    losses = []
+    for used in (descriptions, None):
+        rng = stream(seed, "descriptions, folds", known)
+        logits = cross_fitted(features[some], labels[some], objective, rng, 3, [penalty], used)[0]
+        losses.append(objective.text_losses(logits, labels[some]))
+    worse: Floats = losses[0] - losses[1]
+    return bool(worse.mean() > MISLEADING * worse.std(ddof=1) / math.sqrt(len(worse)))
 
 
 def last_growth(labels: int) -> int:
@@ -107,30 +155,19 @@ def fit_probe(
     labels: Ints,
     objective: Objective,
     penalty: float = PENALTY,
-    description_features: LabelledFeatures | None = None,
+    descriptions: LabelledFeatures | None = None,
 ) -> Probe:
     """Maximise the log-likelihood of these labels minus half the penalty times the squared weights.
 
-    A class without labels gets a small probability everywhere, from its prior. `description_features`, the features of
-    class descriptions, count like labels.
+    A class without labels gets a small probability everywhere, from its prior. The descriptions of a class count as
+    much as DESCRIPTION_WEIGHT labels together.
 
     >>> from hybridal.measures.objective import SingleLabel
     >>> probe = fit_probe(np.array([[-1.0], [-2.0], [1.0]]), np.array([0, 0, 1]), SingleLabel(3), penalty=0.1)
     >>> probe.logits(np.array([[-1.5], [3.0]])).argmax(axis=1).tolist()
     [0, 1]
     """
-    return _Fit(*concatenate(features, labels, description_features), objective).probe(penalty)
-
-
-def concatenate(features: Floats, labels: Ints, description_features: LabelledFeatures | None) -> LabelledFeatures:
-    """Labelled features followed by those of the class descriptions.
-
-    >>> concatenate(np.ones((1, 2)), np.array([1]), (np.zeros((2, 2)), np.array([0, 1])))[1].tolist()
-    [1, 0, 1]
-    """
-    if description_features is None:
-        return features, labels
-    return np.concatenate([features, description_features[0]]), np.concatenate([labels, description_features[1]])
+    return _Fit(features, labels, objective, descriptions).probe(penalty)
 
 
 @one_blas_thread()
@@ -141,7 +178,7 @@ def cross_fitted(
     rng: np.random.Generator,
     folds: int,
     penalties: Sequence[float],
-    description_features: LabelledFeatures | None = None,
+    descriptions: LabelledFeatures | None = None,
 ) -> NDArray[np.float64]:
     """Logits of each example from probes that have not seen its label, (penalties, N, classes).
 
@@ -153,7 +190,7 @@ def cross_fitted(
     found = np.empty((len(penalties), len(labels), objective.classes))
     for fold in np.array_split(rng.permutation(len(labels)), min(folds, len(labels))):
         rest = np.setdiff1d(np.arange(len(labels)), fold)
-        fit = _Fit(*concatenate(features[rest], labels[rest], description_features), objective)
+        fit = _Fit(features[rest], labels[rest], objective, descriptions)
         # From the largest down; each fit starts at the previous solution.
         for number in np.argsort(penalties)[::-1]:
             found[number, fold] = fit.probe(penalties[number], ROUGH_FACTR).logits(features[fold])
@@ -167,20 +204,28 @@ class _Fit:
     such that the loss has similar curvature in all directions, the solver takes tens of steps instead of thousands.
     """
 
-    def __init__(self, features: Floats, labels: Ints, objective: Objective) -> None:
+    def __init__(
+        self, features: Floats, labels: Ints, objective: Objective, descriptions: LabelledFeatures | None
+    ) -> None:
+        several = objective.multi_label
+        counts = np.ones((len(labels), 1))
+        if descriptions is not None:
+            weight = MULTI_LABEL_DESCRIPTION_WEIGHT if several else DESCRIPTION_WEIGHT
+            features, labels, counts = _with_descriptions(features, labels, descriptions, weight)
         self.classes, self.centre = objective.classes, features.mean(axis=0, dtype=np.float64)
         left, self.sizes, self.axes = np.linalg.svd(features - self.centre, full_matrices=False)
         targets = objective.targets(labels)
-        prior = _shared_rate(targets) if objective.multi_label else _one_label_each(self.classes)
+        prior = _shared_rate(targets) if several else _one_label_each(self.classes)
         # The priors of all classes lie at one point, the mean of all features.
         self.points = np.vstack([left * self.sizes, np.zeros((len(prior), len(self.sizes)))])
-        self.targets = np.vstack([np.nan_to_num(targets), PRIOR * prior])
-        if objective.multi_label:  # the weight of each decision; unknown ones do not count
-            self.loss, self.weights = _binary_loss, np.vstack([~np.isnan(targets), np.full_like(prior, PRIOR)])
+        share = MULTI_LABEL_PRIOR if several else PRIOR
+        self.targets = np.vstack([counts * np.nan_to_num(targets), share * prior])
+        if several:  # the weight of each decision; unknown ones do not count
+            self.loss, self.weights = _binary_loss, np.vstack([counts * ~np.isnan(targets), np.full_like(prior, share)])
         else:  # the weight of each text
             self.loss, self.weights = _multinomial_loss, self.targets.sum(axis=1, keepdims=True)
         self.weight, self.bias = np.zeros((self.classes, len(self.sizes))), np.zeros(self.classes)
-        self.flatness = MULTI_LABEL_FLATNESS if objective.multi_label else self.classes
+        self.flatness = MULTI_LABEL_FLATNESS if several else self.classes
 
     def probe(self, penalty: float, factr: float = FACTR) -> Probe:
         from scipy.optimize import fmin_l_bfgs_b
@@ -200,6 +245,20 @@ class _Fit:
         self.weight, self.bias = found[classes:].reshape(classes, -1) * scale, found[:classes]
         weight = self.weight @ self.axes
         return Probe(weight, self.bias - weight @ self.centre, penalty)
+
+
+def _with_descriptions(
+    features: Floats, labels: Ints, descriptions: LabelledFeatures, weight: float
+) -> tuple[Floats, Ints, NDArray[np.float64]]:
+    """Labelled features followed by those of class descriptions, and how many labels each row counts as.
+
+    >>> described = np.zeros((3, 2)), np.array([0, 0, 1])
+    >>> _with_descriptions(np.ones((1, 2)), np.array([1]), described, 16.0)[2].ravel().tolist()
+    [1.0, 8.0, 8.0, 16.0]
+    """
+    _, of, per_class = np.unique(descriptions[1], return_inverse=True, return_counts=True)
+    counts = np.concatenate([np.ones(len(labels)), weight / per_class[of]])
+    return np.vstack([features, descriptions[0]]), np.concatenate([labels, descriptions[1]]), counts[:, None]
 
 
 def _one_label_each(classes: int) -> NDArray[np.float64]:
