@@ -10,9 +10,11 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
 from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Trainer
+from hybridal.app.insight.set_progress import set_balance, validation_decisions
 from hybridal.app.labelling.consensus import counts, new_labels
 from hybridal.app.project import ChapterRecord, Project, chapter_folders, read_chapters
-from hybridal.core.rounds import Round
+from hybridal.app.project_settings import read
+from hybridal.core.rounds import MultiLabelMetrics, Round
 from hybridal.core.rules import Rules
 from hybridal.measures.advice import advise
 from hybridal.measures.certainty import shown
@@ -25,14 +27,18 @@ def progress(project: Project) -> dict[str, Any]:
 
     Rounds are counted through all chapters. Accuracy has its Wilson 95% interval; NLL and ECE are computed from the
     calibrated probabilities, which people see. The temperature is fitted on the same validation texts, so ECE and the
-    calibration plot are slightly optimistic.
+    calibration plot are slightly optimistic. If a text may have several classes, the calibration is that of decisions,
+    and `low` and `high` are the interval of micro-F1.
     """
     chapters = read_chapters(chapter_folders(project.runs))
     newest = chapters[-1] if chapters else None
     rule = newest.schedule.rule if newest else None
     switch = newest.schedule.t_star(newest.history) if newest else None
     with project.reads() as session:
-        bins, classes = calibration_bins(validation_predictions(session)), class_balance(session)
+        several = read(session)["multi_label"]
+        classes = set_balance(session) if several else class_balance(session)
+        decided = validation_decisions(session, project) if several else validation_predictions(session)
+        bins = calibration_bins(decided)
         since, n = new_labels(session, session.get_one(Trainer, 1).learnt_annotation), counts(session)
     history = newest.history if newest else ()
     advice = advise(history, len(classes), n["texts"] - n["labelled"]) if history else None
@@ -110,6 +116,17 @@ def _measures(fact: Round) -> dict[str, float | None]:
     if found is None:
         return dict.fromkeys(("accuracy", "low", "high", "f1", "f1_low", "f1_high", "f1_classes", "nll", "ece"))
     figures = shown(found)
+    if isinstance(found, MultiLabelMetrics):
+        macro = {f"f1{part}": figures[f"macro_f1{part}"] for part in ("", "_low", "_high", "_classes")}
+        return {
+            "accuracy": None,
+            **{name: figures[name] for name in ("micro_f1", "exact_match", "lrap")},
+            **macro,
+            "low": figures["micro_f1_low"],
+            "high": figures["micro_f1_high"],
+            "nll": found.nll_scaled,
+            "ece": figures["ece_scaled"],
+        }
     return {
         **{name: figures[name] for name in ("accuracy", "f1", "f1_low", "f1_high", "f1_classes")},
         "low": figures["accuracy_low"],

@@ -2,7 +2,7 @@
 import { get, getProject } from "./api.js";
 import { balance } from "./charts/balance.js";
 import { calibration } from "./charts/calibration.js";
-import { curve } from "./charts/curve.js";
+import { curve, scoreOf } from "./charts/curve.js";
 import { signalChart } from "./charts/signal.js";
 import { updates } from "./charts/updates.js";
 import { byId, el } from "./dom.js";
@@ -70,6 +70,7 @@ function f1Note({ f1, f1_low: low, f1_high: high, f1_classes: supported }, class
 }
 
 function tiles({ counts, budget }, { rounds, saved, balance: classes }) {
+  const several = rounds.findLast((r) => r.exact_match != null);
   const last = rounds.findLast((r) => r.accuracy != null);
   const all = [
     [
@@ -84,6 +85,14 @@ function tiles({ counts, budget }, { rounds, saved, balance: classes }) {
     all.push(["Negative log-likelihood", figure(last.nll), "of the calibrated probabilities; lower is better"]);
     all.push(["Calibration error", figure(last.ece), last.ece == null ? TOO_FEW : "0 is perfectly calibrated"]);
   }
+  if (several) {
+    const { micro_f1: micro, exact_match: exact, low, high, nll, ece } = several;
+    all.push(["Micro-F1", figure(micro), micro == null ? TOO_FEW : `over all decisions; between ${figure(low, 2)} and ${figure(high, 2)}`]);
+    all.push(["Macro-F1", figure(several.f1), f1Note(several, classes.length)]);
+    all.push(["Exactly right", percent(exact), "of the validation texts have exactly the predicted classes"]);
+    all.push(["Negative log-likelihood", figure(nll), "of the calibrated decisions; lower is better"]);
+    all.push(["Calibration error", figure(ece), ece == null ? TOO_FEW : "0 is perfectly calibrated"]);
+  }
   if (saved?.seconds > 0)
     all.push([
       "Training time saved",
@@ -97,9 +106,9 @@ function tiles({ counts, budget }, { rounds, saved, balance: classes }) {
 
 function figures({ rounds, switch: switched, calibration: bins, saved, balance: classes, signal }) {
   const shown = [];
-  if (rounds.some((r) => r.accuracy != null)) shown.push(curve(rounds, switched));
+  if (rounds.some((r) => scoreOf(r) != null)) shown.push(curve(rounds, switched));
   if (rounds.length) shown.push(updates(rounds, saved));
   if (signal && rounds.some((r) => r.signal != null)) shown.push(signalChart(rounds, signal, switched));
-  if (bins?.some((bin) => bin.n)) shown.push(calibration(bins, rounds.at(-1)?.ece));
+  if (bins?.some((bin) => bin.n)) shown.push(calibration(bins, rounds.at(-1)));
   return [...shown, balance(classes)];
 }

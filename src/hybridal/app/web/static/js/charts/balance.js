@@ -1,19 +1,21 @@
 /** A bar for each class with its number of labels. */
 import { colourOf } from "../class-buttons.js";
 import { el, bdi } from "../dom.js";
-import { percent, whole } from "../format.js";
+import { figure as digits, percent, whole } from "../format.js";
+import { table } from "./figure.js";
 
-/** @param {{class: string, n: number}[]} balance */
+/** @param {{class: string, n: number, threshold?: number | null, texts?: number, given?: number, hits?: number}[]} classes */
 export function balance(classes) {
   const most = Math.max(1, ...classes.map(({ n }) => n));
+  // A text may have several classes; then the share is of the texts for which the class was decided.
   const all = classes.reduce((sum, { n }) => sum + n, 0);
-  const row = ({ class: name, n }, index) => [
+  const row = ({ class: name, n, absent }, index) => [
     el("dt", {}, bdi(name)),
     el(
       "dd",
       {},
       el("progress", { max: most, value: n, "data-colour": colourOf(index), "aria-label": `Labels of ${name}` }),
-      el("span", {}, `${whole(n)} (${percent(n / (all || 1))})`),
+      el("span", {}, `${whole(n)} (${percent(n / ((absent == null ? all : n + absent) || 1))})`),
     ),
   ];
   const about =
@@ -23,5 +25,27 @@ export function balance(classes) {
     { class: "card" },
     el("figcaption", {}, el("h2", {}, "Classes"), el("p", {}, about)),
     el("dl", { class: "balance" }, ...classes.flatMap(row)),
+    classes.some(({ texts }) => texts !== undefined) ? errors(classes) : null,
+  );
+}
+
+/** Where a text may have several classes: how well the newest model finds each on the validation texts. */
+function errors(classes) {
+  const share = (part, whole) => (whole ? percent(part / whole) : "–");
+  const rows = classes.map(({ class: name, threshold, texts, given, hits }) => [
+    name,
+    digits(threshold, 2),
+    texts,
+    given,
+    share(hits, given),
+    share(hits, texts),
+  ]);
+  const columns = ["Class", "Threshold", "Texts", "Given", "Precision", "Recall"];
+  return el(
+    "details",
+    {},
+    el("summary", {}, "Errors per class"),
+    el("p", {}, "On the validation texts: how many have the class, how many the newest model gives it, how many of those are right (precision), and how many of its texts are found (recall). A class is given from its threshold on."),
+    table("Errors per class", columns, rows),
   );
 }

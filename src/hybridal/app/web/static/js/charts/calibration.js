@@ -7,16 +7,26 @@ import { linear, ticks } from "./scale.js";
 
 const HEIGHT = 250;
 
-/** @param {{low: number, high: number, confidence: number, accuracy: number, n: number}[]} bins @param {number | null} ece */
-export function calibration(bins, ece) {
+const ABOUT_TEXTS =
+  "Of the validation texts that the model predicts with, say, 80% confidence, 80% should be right. Points on the line are well calibrated, points below it over-confident. Larger points stand for more texts.";
+const ABOUT_DECISIONS =
+  "Of the decisions, one class of one validation text each, to which the model gives a probability of, say, 80%, 80% should be yes. Points on the line are well calibrated, points below it over-confident. Larger points stand for more decisions.";
+
+/**
+ * @param {{low: number, high: number, confidence: number, accuracy: number, n: number}[]} bins
+ * @param {{ece: number | null, micro_f1?: number | null}} last the last round
+ */
+export function calibration(bins, last) {
+  const several = last && "micro_f1" in last;
+  const ece = last?.ece;
+  const [what, right] = several ? ["decision", "Yes"] : ["text", "Right"];
   const filled = bins.filter((bin) => bin.n > 0);
   return figure({
     title: "Calibration",
-    about:
-      "Of the validation texts that the model predicts with, say, 80% confidence, 80% should be right. Points on the line are well calibrated, points below it over-confident. Larger points stand for more texts.",
+    about: several ? ABOUT_DECISIONS : ABOUT_TEXTS,
     summary: ece == null ? "There are too few validation labels for the calibration error." : `The expected calibration error is ${ece.toFixed(3)}.`,
-    draw: (width) => ({ height: HEIGHT, parts: drawing(filled, width) }),
-    columns: ["Confidence", "Texts", "Mean confidence", "Right"],
+    draw: (width) => ({ height: HEIGHT, parts: drawing(filled, width, what, right.toLowerCase()) }),
+    columns: ["Confidence", several ? "Decisions" : "Texts", "Mean confidence", right],
     rows: bins.map((bin) => [
       `${percent(bin.low)}–${percent(bin.high)}`,
       bin.n,
@@ -26,7 +36,7 @@ export function calibration(bins, ece) {
   });
 }
 
-function drawing(bins, width) {
+function drawing(bins, width, what, right) {
   const side = Math.min(width, 460);
   const x = linear([0, 1], [MARGIN.left, side - MARGIN.right]);
   const y = linear([0, 1], [HEIGHT - MARGIN.bottom, MARGIN.top]);
@@ -39,14 +49,14 @@ function drawing(bins, width) {
     xs: [],
     ys: ticks(0, 1, 4),
     xName: "confidence",
-    yName: "accuracy",
+    yName: right === "yes" ? "share of yes" : "accuracy",
     yText: percent,
   });
   const numbers = ticks(0, 1, 4).map((v) =>
     svg("text", { x: x(v), y: HEIGHT - MARGIN.bottom + 18, "text-anchor": "middle" }, percent(v)),
   );
   const points = bins.map((bin) => {
-    const tooltip = `${count(bin.n, "text")}: ${percent(bin.confidence)} confidence, ${percent(bin.accuracy)} right`;
+    const tooltip = `${count(bin.n, what)}: ${percent(bin.confidence)} confidence, ${percent(bin.accuracy)} ${right}`;
     return svg(
       "circle",
       { class: "mark", cx: x(bin.confidence), cy: y(bin.accuracy), r: 4 + 9 * Math.sqrt(bin.n / most) },

@@ -1,4 +1,4 @@
-/** The learning curve: accuracy by number of labels, with its confidence band. */
+/** The learning curve: accuracy, or micro-F1 with several classes per text, by number of labels, with its band. */
 import { svg } from "../dom.js";
 import { count, figure as digits, percent } from "../format.js";
 import { axes, MARGIN, marker, path } from "./axes.js";
@@ -8,23 +8,27 @@ import { linear, ticks, wholeTicks } from "./scale.js";
 
 const HEIGHT = 290;
 
-/** @param {{labels: number, accuracy: number, low: number, high: number, update: string, round: number, f1: number}[]} rounds */
+/** The score that the curve shows. @returns {number | null} */
+export const scoreOf = (round) => round.micro_f1 ?? round.accuracy;
+
+/** @param {{labels: number, accuracy: number | null, micro_f1?: number, low: number, high: number, update: string, round: number, f1: number}[]} rounds */
 export function curve(rounds, switched) {
-  rounds = rounds.filter((r) => r.accuracy != null);
+  rounds = rounds.filter((r) => scoreOf(r) != null);
   const last = rounds.at(-1);
+  const name = last.micro_f1 == null ? "Accuracy" : "Micro-F1";
   return figure({
     title: "Learning curve",
-    about: "Accuracy on the validation texts. The band is the 95% confidence interval.",
-    summary: `After ${count(last.labels, "label")} the accuracy is ${percent(last.accuracy)}, between ${percent(last.low)} and ${percent(last.high)}.`,
+    about: `${name} on the validation texts. The band is the 95% confidence interval.`,
+    summary: `After ${count(last.labels, "label")} the ${inSentence(name)} is ${percent(scoreOf(last))}, between ${percent(last.low)} and ${percent(last.high)}.`,
     wide: true,
     legend: legend(rounds.map(({ update }) => update)),
-    draw: (width) => ({ height: HEIGHT, parts: drawing(rounds, switched, width) }),
-    columns: ["Round", "Update", "Labels", "Accuracy", "Low", "High", "Macro-F1"],
+    draw: (width) => ({ height: HEIGHT, parts: drawing(rounds, switched, width, inSentence(name)) }),
+    columns: ["Round", "Update", "Labels", name, "Low", "High", "Macro-F1"],
     rows: rounds.map((r) => [
       r.round,
       r.update,
       r.labels,
-      digits(r.accuracy),
+      digits(scoreOf(r)),
       digits(r.low),
       digits(r.high),
       digits(r.f1),
@@ -32,7 +36,9 @@ export function curve(rounds, switched) {
   });
 }
 
-function drawing(rounds, switched, width) {
+const inSentence = (name) => (name === "Accuracy" ? "accuracy" : "micro-F1");
+
+function drawing(rounds, switched, width, name) {
   const labels = rounds.map((r) => r.labels);
   const [first, last] = [Math.min(...labels), Math.max(...labels)];
   const room = Math.max(1, (last - first) * 0.02);
@@ -53,14 +59,14 @@ function drawing(rounds, switched, width) {
       xs: wholeTicks(first, last, width / 80),
       ys: ticks(bottom, 1),
       xName: "labels the model learned from",
-      yName: "accuracy",
+      yName: name,
       yText: percent,
     }),
     svg("path", { class: "band", d: `${path(band)}Z` }),
-    svg("path", { class: "line", d: path(rounds.map((r) => [x(r.labels), y(r.accuracy)])) }),
+    svg("path", { class: "line", d: path(rounds.map((r) => [x(r.labels), y(scoreOf(r))])) }),
     turn ? marker(x(turn.labels), HEIGHT, "settled", width) : null,
     ...rounds.map((r) =>
-      mark(x(r.labels), y(r.accuracy), r.update, `Round ${r.round}: ${percent(r.accuracy)} with ${count(r.labels, "label")}`),
+      mark(x(r.labels), y(scoreOf(r)), r.update, `Round ${r.round}: ${percent(scoreOf(r))} with ${count(r.labels, "label")}`),
     ),
   ].filter(Boolean);
 }
