@@ -164,7 +164,7 @@ def test_a_finished_run_is_left_as_it_is(unbroken: Path, tmp_path: Path, monkeyp
     def refuse(*_arguments: object) -> None:
         raise AssertionError("a model was built for nothing")
 
-    monkeypatch.setattr("hybridal.runs.run.build_model", refuse)
+    monkeypatch.setattr("hybridal.runs.run.build_loop_model", refuse)
     ended = hybridal("resume", folder)
     assert ended.code == 0
     assert ended.stdout.startswith("Switch: accuracy changed by less than 0.9 in 1 round, up to round 2;")

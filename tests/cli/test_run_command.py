@@ -228,7 +228,7 @@ class TestDryRun:
             raise AssertionError("this is a dry run")
 
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr("hybridal.runs.run.build_model", refuse)
+        monkeypatch.setattr("hybridal.runs.run.build_loop_model", refuse)
         monkeypatch.setattr("hybridal.runs.checks.load_backbone", refuse)
 
     def test_dry_run_prints_the_plan_and_writes_nothing(self, toy: tuple[str, ...], tmp_path: Path) -> None:

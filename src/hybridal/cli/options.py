@@ -74,7 +74,7 @@ BackboneName = Annotated[
     str | None,
     typer.Option(
         "--backbone",
-        help="minilm, mpnet, gte-small, ... (`hybridal list backbones`), a folder, or a hub id.",
+        help="minilm, gte-small, ... (`hybridal list backbones`), a folder or hub id; auto[:A,B]: chosen by labels.",
         rich_help_panel=_METHOD,
     ),
 ]

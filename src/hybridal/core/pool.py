@@ -80,7 +80,7 @@ class Pool:
         >>> pool = Pool.unlabelled(5).reveal({0: 0, 3: 0, 1: 1}).learnt()
         >>> pool.reveal({1: 0, 2: 2}).withdraw(np.array([3])).label_changes()
         LabelChanges(known=1, added=1, corrected=1, withdrawn=1, new_class_count=1, expected=1.0, last=False,
-             counts=(2, 0, 1), unseen=1, texts=None)
+             counts=(2, 0, 1), unseen=1, texts=None, encoder=None)
         """
         older, newest = self.older_rows(), self.newest_rows()
         added = max(0, self.newest - self.corrected)  # a corrected label may be withdrawn later

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
+from hybridal.core.encoder_choice import EncoderChoice
+
 PHASES = ("train", "validate", "score", "select", "signal", "test")
 
 
@@ -137,6 +139,7 @@ class LabelChanges:
         counts: Labels of each class, old and new.
         unseen: New labels of classes that had none before.
         texts: How many texts have a label, if a text may have several classes; else None.
+        encoder: The pretrained encoder that the labels speak for, if several are candidates; else None.
 
     Example:
         >>> changes = LabelChanges(known=40, added=10, corrected=2, counts=(30, 22))
@@ -154,6 +157,12 @@ class LabelChanges:
     counts: tuple[int, ...] = ()
     unseen: int = 0
     texts: int | None = None
+    encoder: EncoderChoice | None = None
+
+    @property
+    def new_encoder(self) -> bool:
+        """Whether the next model starts from another pretrained encoder, of which no weights are known yet."""
+        return self.encoder is not None and self.encoder.changed
 
     @property
     def labels(self) -> int:
@@ -166,6 +175,23 @@ class LabelChanges:
     def changed(self) -> int:
         """How many labels were added, corrected or withdrawn."""
         return self.added + self.corrected + self.withdrawn
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields as a JSON object; `texts` and `encoder` only where they have a value."""
+        data = {name: value for name, value in asdict(self).items() if value is not None}
+        return data if self.encoder is None else {**data, "encoder": self.encoder.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> LabelChanges:
+        """Create label changes from their JSON object.
+
+        Args:
+            data: The fields by name.
+        """
+        known = {**data, "counts": tuple(data.get("counts", ()))}
+        if known.get("encoder") is not None:
+            known["encoder"] = EncoderChoice.from_json(known["encoder"])
+        return cls(**known)
 
 
 @dataclass(frozen=True)
@@ -273,6 +299,11 @@ class Round:
         """Seconds of training with its validation passes, the training time of the paper."""
         return self.seconds.get("train", 0.0) + self.seconds.get("validate", 0.0)
 
+    @property
+    def encoder(self) -> EncoderChoice | None:
+        """The pretrained encoder of the round, if it was chosen among several."""
+        return None if self.label_changes is None else self.label_changes.encoder
+
     def completed(self, chosen: Chosen) -> Round:
         """Return the record with the texts that were chosen after the round.
 
@@ -285,8 +316,8 @@ class Round:
     def to_json(self) -> dict[str, Any]:
         """Return all fields as a JSON object; those of several labels per text only where they have a value."""
         data = asdict(self)
-        if self.label_changes is not None and self.label_changes.texts is None:
-            del data["label_changes"]["texts"]
+        if self.label_changes is not None:
+            data["label_changes"] = self.label_changes.to_json()
         for split in ("validation", "test", "cross"):
             found: Metrics | None = getattr(self, split)
             data[split] = None if found is None else found.to_json()
@@ -306,9 +337,7 @@ class Round:
         for split in ("validation", "test", "cross"):
             known[split] = None if known.get(split) is None else Metrics.from_json(known[split])
         if known.get("label_changes") is not None:
-            known["label_changes"] = LabelChanges(
-                **{**known["label_changes"], "counts": tuple(known["label_changes"].get("counts", ()))}
-            )
+            known["label_changes"] = LabelChanges.from_json(known["label_changes"])
         known["acquired"] = tuple(known["acquired"])
         known["scores"] = tuple(known["scores"])
         known["held"] = tuple(known.get("held", ()))

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.acquisition import ACQUISITIONS, Acquisition, check_objective
+from hybridal.backbones import candidate_names, with_candidates
 from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.core.rounds import Chosen, Round
@@ -21,7 +22,7 @@ from hybridal.learners.learner import Learner, check_keywords, listed
 from hybridal.learners.text_classifier import Learnt, TextClassifier, fitted
 from hybridal.models.model_protocol import TimedCandidates
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_experiment, build_model, check_signals, surroundings
+from hybridal.runs.assemble import build_experiment, build_loop_model, check_signals, surroundings
 from hybridal.runs.export import export_model, labelled, labels_csv
 from hybridal.runs.record import RunFolder, describe_run
 from hybridal.runs.settings import USE_ALL_VALIDATION, Settings, default_acquisition
@@ -34,6 +35,9 @@ from hybridal.tasks.label_cells import CellReader
 from hybridal.tasks.task import Answer
 from hybridal.trackers import TRACKERS, Tracker, Tracking
 
+if TYPE_CHECKING:
+    from hybridal.models.transformer import TransformerModel
+
 
 class ActiveLearner(Learner):
     """A transformer that is trained on labels batch by batch, and chooses the texts to label next.
@@ -44,7 +48,8 @@ class ActiveLearner(Learner):
 
     Args:
         task: A task (see `load_task`), or the name or path of one.
-        backbone: Name, folder or hub id of the pretrained encoder; see `hybridal list backbones`.
+        backbone: Name, folder or hub id of the pretrained encoder (see `hybridal list backbones`); "auto" lets the
+            labels choose among some, `auto:minilm,my-folder` among these.
         schedule: Decides in each round whether to retrain or to fine-tune; see `hybridal list schedules`.
         protocol: "best", "paper", "reference" or "quick".
         acquisition: Chooses the texts to label; None takes the one of the protocol.
@@ -96,9 +101,10 @@ class ActiveLearner(Learner):
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
         check_objective(chosen, task.multi_label)
         asked = [SIGNALS.make(signal) if isinstance(signal, str) else signal for signal in signals]
+        observer = observer or LoggingObserver()
         self.settings = Settings(
             task=task.name,
-            backbone=str(backbone),
+            backbone=with_candidates(str(backbone), task, observer.message),
             schedule=spec_of(schedule),
             protocol=protocol,
             acquisition=acquisition if isinstance(acquisition, str) else ACQUISITIONS.spec_of(acquisition),
@@ -111,9 +117,8 @@ class ActiveLearner(Learner):
         task = task if self.settings.rules.validation == "fixed" else task.merged()
         watching = tuple({signal.name: signal for signal in (*asked, *schedule.watches)}.values())
         check_signals(watching, self.settings.rules, task, len(task.validation))
-        observer = observer or LoggingObserver()
-        self.transformer = build_model(self.settings, task, watching, observer)
-        experiment = replace(build_experiment(self.settings, task, self.transformer, watching), acquisition=chosen)
+        self._model = build_loop_model(self.settings, task, watching, observer)
+        experiment = replace(build_experiment(self.settings, task, self._model, watching), acquisition=chosen)
         super().__init__(experiment, schedule, observer)
         self._key = uuid.uuid4().hex
         self._given: tuple[int, TextClassifier] | None = None
@@ -121,13 +126,30 @@ class ActiveLearner(Learner):
         self._validation_rows = {id: row for row, id in enumerate(task.validation.ids)}
 
     @property
+    def transformer(self) -> TransformerModel:
+        """The model of the encoder in use."""
+        return self._model.current
+
+    @property
+    def backbone(self) -> str:
+        """The pretrained encoder in use: with `backbone="auto"`, the one that was chosen last.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> ActiveLearner(toy_task(), "tiny", protocol="quick", device="cpu").backbone
+            'tiny'
+        """
+        choice = self._state.encoder
+        return candidate_names(self.settings.backbone)[0] if choice is None else choice.backbone
+
+    @property
     def observer(self) -> Observer:
         """Receives progress; can be replaced."""
-        return self.transformer.observer
+        return self._model.observer
 
     @observer.setter
     def observer(self, observer: Observer) -> None:
-        self.transformer.observer = observer
+        self._model.observer = observer
 
     @property
     def validation_labels(self) -> dict[Any, Any]:
@@ -164,7 +186,7 @@ class ActiveLearner(Learner):
         numbers = {self._validation_rows[id]: number(answer) for id, answer in labels.items()}
         if numbers:
             self._validation_labels[[*numbers]] = [*numbers.values()]
-            self.transformer.relabel_validation(self._validation_labels)
+            self._model.relabel_validation(self._validation_labels)
 
     def withdraw(self, ids: Iterable[Any]) -> None:
         """Remove labels, also of validation texts; see `Learner.withdraw`.
@@ -188,7 +210,7 @@ class ActiveLearner(Learner):
         measured = [self._validation_rows[id] for id in given if id in self._validation_rows]
         if measured:
             self._validation_labels[measured] = UNKNOWN
-            self.transformer.relabel_validation(self._validation_labels)
+            self._model.relabel_validation(self._validation_labels)
 
     def _learn(self, last: bool) -> Round:
         fact = super()._learn(last)
@@ -247,7 +269,8 @@ class ActiveLearner(Learner):
 
         return fitted(
             Learnt(classifier, encoder, labels, fact.temperature or 1.0, write, fact.thresholds),
-            **{name: getattr(settings, name) for name in ("backbone", "protocol", "overrides", "seed", "device")},
+            backbone=self.backbone,
+            **{name: getattr(settings, name) for name in ("protocol", "overrides", "seed", "device")},
         )
 
     def predict_proba(self, texts: Sequence[str]) -> Floats:
@@ -467,7 +490,7 @@ class ActiveLearner(Learner):
                     f"{folder.rounds.path} has {len(history)} rounds, but the checkpoint is of round "
                     f"{state.round}; restore the file, or teach a new learner the labels of labels.csv."
                 )
-        to_device = self.transformer.to_device
+        to_device = self._model.to_device
         self.continue_from(replace(state, weights=to_device(state.weights), moments=to_device(state.moments)), history)
         pieces = [piece.columns for piece in read_csv(folder.path / "labels.csv", ["id", "label"])]
         written = {id: label for piece in pieces for id, label in zip(piece["id"], piece["label"], strict=True)}

@@ -83,7 +83,7 @@ class Learner:
             (1, True)
         """
         self._state, self._learnt, self._acquired = state, [*history], {}
-        self.experiment.model.load(state.weights or self.experiment.model.pretrained)
+        self.experiment.load(state)
 
     @property
     def pool(self) -> Pool:
@@ -396,7 +396,7 @@ class Learner:
         try:
             self._state, fact = self.experiment.learn(self._state, update, label_changes)
         except BaseException:  # including Ctrl-C: predictions come from the last complete update
-            self.experiment.model.load(self._state.weights or self.experiment.model.pretrained)
+            self.experiment.load(self._state)
             raise
         self._learnt.append(fact)
         self.observer.round_done(self.history)

@@ -62,7 +62,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     text, a text may have several labels, or none; predictions then have the same form.
 
     Args:
-        backbone: Name, folder or hub id of the pretrained encoder.
+        backbone: Name, folder or hub id of the pretrained encoder; "auto" lets the labels choose.
         protocol: "best", "paper", "reference" or "quick".
         overrides: Fields of the protocol to change.
         seed: Seed of all random choices.

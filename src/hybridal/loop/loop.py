@@ -11,6 +11,7 @@ import numpy as np
 
 from hybridal.acquisition import Acquisition, select
 from hybridal.annotators import Annotator
+from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Ints, Outputs
 from hybridal.core.pool import Pool
@@ -18,7 +19,7 @@ from hybridal.core.rounds import Chosen, LabelChanges, Metrics, Round
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.loop.initial import draw_initial, partly_labelled, spread
-from hybridal.models.model_protocol import Fit, Model, TimedCandidates
+from hybridal.models.model_protocol import EncoderChooser, Fit, Model, TimedCandidates
 from hybridal.randomness import stream
 from hybridal.schedules import Schedule, decide
 from hybridal.signals import ModelView, Signal, Snapshot, measured_change, snapshot_of
@@ -50,6 +51,7 @@ class State:
         temperature: The last fitted temperature.
         thresholds: The last decision thresholds, if a text may have several classes.
         trained: Whether the encoder was trained, not only a head on the pretrained encoder.
+        encoder: The pretrained encoder in use, if it was chosen among several.
     """
 
     round: int
@@ -61,6 +63,14 @@ class State:
     temperature: float | None = None
     trained: bool = False
     thresholds: tuple[float, ...] = ()
+    encoder: EncoderChoice | None = None
+
+    def with_encoder(self, choice: EncoderChoice | None) -> State:
+        """Return the state with this encoder. After a change only the labels are left, and no model has learnt them."""
+        if choice is None or not choice.changed:
+            return replace(self, encoder=choice)
+        pool = replace(self.pool, newest=len(self.pool))
+        return State(self.round, self.update_sequence, pool, encoder=choice)
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,7 @@ class Experiment:
 
     def start(self) -> State:
         """Return the state before round 1: the initial texts are chosen and pending."""
+        self.use_encoder(None)
         pool = Pool.unlabelled(len(self.task.train), self.task.label_sets)
         if self.rules.initial_draw == "spread" and not partly_labelled(self.task):
             return State(0, "", self.choose_first(pool, self.rules.initial))
@@ -111,6 +122,16 @@ class Experiment:
         held = self._draw_validation(pool, candidates, n, -len(candidates))
         free = self.first_order[np.isin(self.first_order, np.setdiff1d(candidates, held))]
         return pool.choose(free[: n - len(held)], held)
+
+    def load(self, state: State) -> None:
+        """Make the model that of a state."""
+        self.use_encoder(state.encoder)
+        self.model.load(state.weights or self.model.pretrained)
+
+    def use_encoder(self, choice: EncoderChoice | None) -> None:
+        """Make the model use the chosen encoder; None is the one that a run begins with."""
+        if isinstance(self.model, EncoderChooser):
+            self.model.use_encoder(choice)
 
     def advance(self, state: State, update: Update, label_changes: LabelChanges | None = None) -> tuple[State, Round]:
         """Run one round: label the pending texts, learn, and choose the next texts.
@@ -140,14 +161,17 @@ class Experiment:
         return replace(state, pool=self.label(state.pool)) if len(state.pool.pending) else state
 
     def label_changes(self, state: State, last: bool | None = None) -> LabelChanges:
-        """Count the labels that came since the last update.
+        """Count the labels that came since the last update, and choose the encoder if there are several.
 
         Args:
             state: A state whose pending texts are labelled.
             last: Whether the next round is the last; None: if it is the protocol's last.
         """
         ends = state.round + 1 == self.rules.rounds if last is None else last
-        return replace(state.pool.label_changes(), last=ends)
+        encoder = None
+        if isinstance(self.model, EncoderChooser):
+            encoder = self.model.choose_encoder(state.pool, state.encoder)
+        return replace(state.pool.label_changes(), last=ends, encoder=encoder)
 
     def replayed(self, history: Sequence[Round]) -> State:
         """Rebuild the pool after these rounds from the ids they recorded, without training: it has no weights."""
@@ -164,6 +188,7 @@ class Experiment:
                 pool,
                 temperature=round_.temperature,
                 thresholds=round_.thresholds,
+                encoder=round_.encoder,
             )
         return state
 
@@ -191,6 +216,9 @@ class Experiment:
             The state with the trained model, and the record of the round without the next texts.
         """
         t, watch = state.round + 1, Stopwatch()
+        label_changes = label_changes or self.label_changes(state)
+        state = state.with_encoder(label_changes.encoder)
+        self.use_encoder(state.encoder)
         with watch("train"):  # fitting the head is all that some updates do
             plan = self.plan(update, state)
         fit = self.model.fit(plan, state.pool, t)
@@ -216,13 +244,13 @@ class Experiment:
             changes=changes,
             seconds=watch.seconds,
             reason=update.reason,
-            label_changes=self.label_changes(state) if label_changes is None else label_changes,
+            label_changes=label_changes,
             cross=self._cross_fitted(state.pool) if fit.validation is None else None,
             thresholds=thresholds,
         )
         pool, sequence = state.pool.learnt(), record.update_sequence
         now = State(t, sequence, pool, fit.weights, fit.moments, snapshots, temperature, trained, thresholds)
-        return now, record
+        return replace(now, encoder=state.encoder), record
 
     def acquire(self, state: State, n: int) -> tuple[State, Chosen, TimedCandidates | None]:
         """Choose the next n texts to label (lines 8-9 of Algorithm 1).

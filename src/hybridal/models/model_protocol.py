@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hybridal.acquisition import Candidates
+from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.rounds import Cost
@@ -74,3 +75,14 @@ class Model(Protocol):
 
     def test(self) -> tuple[Outputs, Ints] | None:
         """A pass over the test split and its labels; None if it has none."""
+
+
+@runtime_checkable
+class EncoderChooser(Protocol):
+    """A model with several pretrained encoders, of which it uses one at a time."""
+
+    def choose_encoder(self, pool: Pool, now: EncoderChoice | None) -> EncoderChoice:
+        """The encoder for these labels; `now` is the choice of the last round, None in the first."""
+
+    def use_encoder(self, choice: EncoderChoice | None) -> None:
+        """Use the chosen encoder from now on; None is the one that a run begins with."""

@@ -23,6 +23,7 @@ from hybridal.models.token_arrays import Progress, Tokens, no_progress, tokenise
 from hybridal.models.training import fit as round_training
 from hybridal.models.training import forward_passes
 from hybridal.models.training.class_descriptions import class_centroids, class_descriptions
+from hybridal.models.training.encoder_judge import held_out_losses
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.frozen_features import Features
 from hybridal.models.training.losses import loss_of
@@ -286,6 +287,17 @@ class TransformerModel:
         if not len(known.rows):
             return None
         return forward_passes.predict(self.classifier, known.source, known.rows), known.labels
+
+    def held_out_losses(self, pool: Pool) -> Floats:
+        """The loss of each labelled text under probes of the pretrained encoder that have not seen it."""
+        rows, rng = pool.order, stream(self.seed, "encoder", len(pool))
+        features, labels = self.features.of(rows), pool.labels[rows]
+        return held_out_losses(features, labels, self.objective, rng, self.description_features)
+
+    @property
+    def current(self) -> TransformerModel:
+        """This model; a model with several encoders (`EncoderCandidates`) has the one in use here."""
+        return self
 
     def relabel_validation(self, labels: Ints) -> None:
         """Validate on these labels of the validation split from now on; unknown ones are skipped."""

@@ -12,7 +12,8 @@ from hybridal import __version__
 from hybridal.acquisition import ACQUISITIONS, check_objective
 from hybridal.annotators import Annotator
 from hybridal.annotators.oracle import Oracle
-from hybridal.backbones import Backbone, load_backbone
+from hybridal.backbones import Backbone, candidate_names, load_backbone
+from hybridal.backbones.auto import is_auto
 from hybridal.core.observer import Observer
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
@@ -24,6 +25,7 @@ from hybridal.signals import SIGNALS, Signal
 from hybridal.tasks import Task, load_task
 
 if TYPE_CHECKING:
+    from hybridal.models.encoder_candidates import EncoderCandidates
     from hybridal.models.transformer import TransformerModel
 
 Notify = Callable[[str], None]
@@ -86,7 +88,7 @@ def build_model(
     observer: Observer | None = None,
     backbone: Backbone | None = None,
 ) -> TransformerModel:
-    """Build the model and tokenise the texts; load the backbone of the settings if none is given."""
+    """Build the model of one encoder and tokenise the texts; load the backbone of the settings if none is given."""
     from hybridal.models.device import choose_device
     from hybridal.models.transformer import TransformerModel
 
@@ -96,6 +98,27 @@ def build_model(
     backbone = backbone or load_backbone(settings.backbone, task, observer.message)
     features = any(signal.needs_features for signal in signals)
     return TransformerModel(task, backbone, rules, settings.seed, device, features, observer)
+
+
+def build_loop_model(
+    settings: Settings,
+    task: Task,
+    signals: tuple[Signal, ...],
+    observer: Observer | None = None,
+    backbone: Backbone | None = None,
+) -> TransformerModel | EncoderCandidates:
+    """As `build_model`; with `backbone: auto`, a model that chooses among the candidates."""
+    from hybridal.models.encoder_candidates import EncoderCandidates
+
+    if not is_auto(settings.backbone):
+        return build_model(settings, task, signals, observer, backbone)
+    observer = observer or Observer()
+    loaded = {name: load_backbone(name, task, observer.message) for name in candidate_names(settings.backbone)}
+
+    def build(name: str, observer: Observer) -> TransformerModel:
+        return build_model(settings, task, signals, observer, loaded[name])
+
+    return EncoderCandidates([*loaded], build, observer)
 
 
 def build_experiment(

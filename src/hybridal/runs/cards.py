@@ -47,7 +47,7 @@ def model_card(task: Task, settings: Settings, fact: Round, plain: bool) -> str:
         scaling = f"\nIts probabilities are calibrated: a temperature of {fact.temperature:.3f} is in the weights.\n"
     return f"""{_front(about)}# {task.name} classifier
 
-A text classifier trained by active learning with hybridal {__version__}: backbone `{settings.backbone}`, schedule
+A text classifier trained by active learning with hybridal {__version__}: backbone {_backbone(settings, fact)}, schedule
 `{settings.schedule}`, acquisition `{settings.acquisition_spec}`, seed {settings.seed}. Its last round learnt from
 {fact.labels} labels, in round {fact.round} (update `{fact.update}`).
 
@@ -67,6 +67,12 @@ The model knows only what its labels showed it: check it on your own texts befor
 """
 
 
+def _backbone(settings: Settings, fact: Round) -> str:
+    """The pretrained encoder of a round, and if it was chosen among several, why."""
+    choice = fact.encoder
+    return f"`{settings.backbone}`" if choice is None else f"`{choice.backbone}` (chosen by labels: {choice.reason})"
+
+
 def label_card(task: Task, settings: Settings, splits: Mapping[str, Split], fact: Round | None) -> str:
     """Return the card of labels; `fact` is the last round that was trained on them."""
     files = [{"split": name, "path": f"{name}.parquet"} for name in splits]
@@ -79,7 +85,7 @@ def label_card(task: Task, settings: Settings, splits: Mapping[str, Split], fact
     )
     learnt = ""
     if fact is not None:
-        learnt = f"\nWhat a model with backbone `{settings.backbone}` made of them, in round {fact.round}:\n\n"
+        learnt = f"\nWhat a model with backbone {_backbone(settings, fact)} made of them, in round {fact.round}:\n\n"
         learnt += _measured(fact)
     return f"""{_front(about)}# {task.name} labels
 

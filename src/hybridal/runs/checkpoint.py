@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.pool import Pool
 from hybridal.core.rounds import Round
@@ -39,7 +40,8 @@ class Contents:
         fields = {name: getattr(state, name) for name in ("round", "update_sequence", "temperature", "trained")}
         sets = state.pool.label_sets
         several = {} if sets is None else {"thresholds": state.thresholds, "label_sets": sets.sets}
-        about = {**fields, **counts, **several, "fact": fact and fact.to_json()}
+        encoder = {} if state.encoder is None else {"encoder": state.encoder.to_json()}
+        about = {**fields, **counts, **several, **encoder, "fact": fact and fact.to_json()}
         return cls(state.round, _to_tensors(state), strict_json(about))
 
 
@@ -141,8 +143,18 @@ def _to_state(tensors: Mapping[str, Any], about: Mapping[str, Any], label_sets: 
     weights, moments = under("weights/") or None, under("moments/") or None
     temperature, trained = about.get("temperature"), about.get("trained", False)
     thresholds = tuple(about.get("thresholds", ()))
+    encoder = EncoderChoice.from_json(about["encoder"]) if "encoder" in about else None
     return State(
-        about["round"], about["update_sequence"], pool, weights, moments, snapshots, temperature, trained, thresholds
+        about["round"],
+        about["update_sequence"],
+        pool,
+        weights,
+        moments,
+        snapshots,
+        temperature,
+        trained,
+        thresholds,
+        encoder,
     )
 
 

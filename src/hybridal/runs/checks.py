@@ -8,10 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hybridal.annotators.labels_file import check_labels_file
-from hybridal.backbones import Backbone, load_backbone, local_backbone, remote_limits
+from hybridal.backbones import (
+    Backbone,
+    candidate_names,
+    load_backbone,
+    local_backbone,
+    remote_limits,
+    with_candidates,
+)
 from hybridal.backbones.weights import check_weights
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
+from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.runs.assemble import Notify, check_signals, find_task, watched
 from hybridal.runs.record import RunFolder
@@ -28,8 +36,15 @@ FIRST_ROUND_IMPORTS = ("scipy.optimize",)
 
 @dataclass(frozen=True)
 class Inputs:
-    """What `check_start` has loaded: the task, and the backbone if it is on this machine."""
+    """What `check_start` has loaded.
 
+    Attributes:
+        settings: The settings, with the candidates of `backbone: auto` written out.
+        task: The task.
+        backbone: The backbone if there is only one, and it is on this machine.
+    """
+
+    settings: Settings
     task: Task
     backbone: Backbone | None
 
@@ -52,7 +67,7 @@ def check_start(
             checked, and the observer gets a message.
 
     Returns:
-        The task as the run learns it, and the backbone, so that the run need not load them again.
+        The settings, the task as the run learns it, and the backbone, so that the run need not load them again.
 
     Raises:
         UserError: For the first check that fails.
@@ -70,12 +85,24 @@ def check_start(
     if settings.labels is not None:
         cells = CellReader(task.classes, task.multi_label, settings.label_separator)
         check_labels_file(Path(settings.labels), cells, {*task.train.ids, *task.validation.ids})
-    return Inputs(task, check_backbone(settings, task, observer.message, download))
+    if download:
+        settings = replace(settings, backbone=with_candidates(settings.backbone, task, observer.message))
+    return Inputs(settings, task, check_backbone(settings, task, observer.message, download))
 
 
 def check_backbone(settings: Settings, task: Task, notify: Notify, download: bool) -> Backbone | None:
-    """Check a backbone's files and return it; check only the limits of one that is not downloaded, and return None."""
-    rules, name = settings.rules, settings.backbone
+    """Check the files of all candidates, or only the limits of one that is not downloaded.
+
+    Returns:
+        The backbone, if there is only one and it is on this machine.
+    """
+    found = [
+        _check_candidate(name, settings.rules, task, notify, download) for name in candidate_names(settings.backbone)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _check_candidate(name: str, rules: Rules, task: Task, notify: Notify, download: bool) -> Backbone | None:
     backbone = load_backbone(name, task, notify) if download else local_backbone(name, task)
     if backbone is None:
         remote_limits(name).check(rules.max_length, rules.train_layers)

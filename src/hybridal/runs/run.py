@@ -23,7 +23,7 @@ from hybridal.errors import RunError, UserError
 from hybridal.loop.loop import State, StopCriterion, active_learning, is_finished
 from hybridal.measures.advice import advise, texts_left, used_up
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_experiment, build_model, surroundings, watched
+from hybridal.runs.assemble import build_experiment, build_loop_model, surroundings, watched
 from hybridal.runs.background_writer import BackgroundWriter
 from hybridal.runs.checks import check_start, preload_torch
 from hybridal.runs.environments import record_environment
@@ -55,6 +55,7 @@ def begin(settings: Settings, path: Path, observer: Observer | None = None) -> R
         UserError: For the first check that fails.
     """
     inputs = check_start(settings, path, observer or LoggingObserver())
+    settings = inputs.settings
     if settings.labels is not None:  # `resume` may be called from another working directory
         settings = replace(settings, labels=str(Path(settings.labels).absolute()))
     about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings(settings.device)}
@@ -107,13 +108,13 @@ def resume_run(
             annotator = LabelsFile(Path(settings.labels), folder.path / "to_label.csv", cells, observer)
             task = with_validation(task, annotator, folder.path / "validation.json")
         signals = watched(settings, schedule)
-        model = build_model(settings, task, signals, observer, folder.backbone)
+        model = build_loop_model(settings, task, signals, observer, folder.backbone)
         experiment = build_experiment(settings, task, model, signals, annotator)
         if may_be_used_up(settings.rules, task):
             experiment = replace(experiment, tests_every_round=True)  # any round may be the last
         if state is not None:
             state = replace(state, weights=model.to_device(state.weights), moments=model.to_device(state.moments))
-            model.load(state.weights or model.pretrained)
+            experiment.load(state)
         before, known = state, history[: state.round] if state else []
         with BackgroundWriter() as writer:
             for state, fact in active_learning(experiment, schedule, before, known, should_stop, observer):
@@ -126,7 +127,7 @@ def resume_run(
                 done = history[: fact.round]
                 observer.round_done(done)
                 tracking(done)
-        export(folder, model, task, settings, history[-1])
+        export(folder, model.current, task, settings, history[-1])
     return history
 
 

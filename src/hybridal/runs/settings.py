@@ -22,7 +22,8 @@ class Settings(TaskSource):
     """The settings of a run.
 
     Attributes:
-        backbone: Name, folder or hub id of the pretrained encoder.
+        backbone: Name, folder or hub id of the pretrained encoder; `auto` lets the labels choose among some,
+            `auto:minilm,my-folder` among these.
         protocol: "best", "paper", "reference" or "quick".
         overrides: Fields of the protocol to change.
         schedule: Decides in each round whether to retrain or to fine-tune.

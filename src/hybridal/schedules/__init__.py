@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, ClassVar, Protocol
 
 from hybridal.core.components import answer_error, calling
 from hybridal.core.rounds import LabelChanges, Round
@@ -146,6 +146,8 @@ SCHEDULES: Registry[Schedule] = Registry("schedules", "spec", "watches", "title"
 def decide(schedule: Schedule, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
     """Call `Schedule.decide` and check its result; errors name the schedule.
 
+    After a change of the pretrained encoder nothing is learnt yet, and the schedule decides as in a first round.
+
     Args:
         schedule: The schedule.
         history: All rounds so far, oldest first.
@@ -161,12 +163,20 @@ def decide(schedule: Schedule, history: Sequence[Round], label_changes: LabelCha
         >>> decide(make_schedule("retrain"), []).spec
         'retrain'
     """
+    encoder = label_changes.encoder if label_changes is not None and label_changes.new_encoder else None
     with calling("schedule", schedule):
-        update = schedule.decide(history, label_changes)
+        update = schedule.decide(history if encoder is None else (), label_changes)
         whole = all(hasattr(update, part) for part in ("letter", "spec", "plan"))
     if not whole:
         raise answer_error("schedule", schedule, f"must decide for an update, not {update!r:.60}")
-    return update
+    return update if encoder is None else _with_reason(update, f"new encoder, {encoder.reason}")
+
+
+def _with_reason(update: Any, reason: str) -> Update:
+    """Return the update with another reason, if its class has a field for it."""
+    has_field = is_dataclass(update) and "reason" in {field.name for field in fields(update)}
+    explained: Update = replace(update, reason=reason) if has_field else update
+    return explained
 
 
 def schedule_names() -> list[str]:

@@ -95,7 +95,7 @@ def test_finished_comparison_is_not_computed_again(whole: Comparison, monkeypatc
     def refuse(*_arguments: object) -> None:
         raise AssertionError("a model was built for nothing")
 
-    monkeypatch.setattr("hybridal.lab.study.trie.build_model", refuse)
+    monkeypatch.setattr("hybridal.lab.study.trie.build_loop_model", refuse)
     before = whole.folder.rounds.path.read_bytes()
     whole.resume()
     assert whole.folder.rounds.path.read_bytes() == before

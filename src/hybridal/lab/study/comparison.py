@@ -39,7 +39,7 @@ class Comparison:
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             **surroundings(settings.device),
         }
-        return cls(RunFolder.create(path, settings, inputs.task, about))
+        return cls(RunFolder.create(path, inputs.settings, inputs.task, about))
 
     @staticmethod
     def check(

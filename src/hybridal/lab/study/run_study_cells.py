@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.acquisition import ACQUISITIONS
+from hybridal.backbones import candidate_names, with_candidates
 from hybridal.core.observer import Observer
 from hybridal.core.rules import Rules
 from hybridal.lab.study.engines import CellOutcome, Engine, Here
@@ -42,8 +43,9 @@ def begin_study(
     Raises:
         UserError: For the first cell that cannot work, or if the folder is in use.
     """
-    here = _surroundings(engine or Here(), study.device)
-    tasks = checked_tasks(study, (observer or Observer()).message)
+    here, notify = _surroundings(engine or Here(), study.device), (observer or Observer()).message
+    study = replace(study, backbones=tuple(with_candidates(name, _NO_TEXTS, notify) for name in study.backbones))
+    tasks = checked_tasks(study, notify)
     about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **here}
     return StudyFolder.create(path, study, about, tasks)
 
@@ -75,7 +77,7 @@ def _one_per_backbone(study: Study, tasks: Mapping[str, Task]) -> Iterable[tuple
     found: dict[tuple[str, Rules], tuple[Settings, Task]] = {}
     for settings in (cell.settings for cell in study.cells()):
         task = tasks.get(task_key(settings), _NO_TEXTS)
-        if task is not _NO_TEXTS or settings.backbone != "tiny":
+        if task is not _NO_TEXTS or "tiny" not in candidate_names(settings.backbone):
             found[settings.backbone, settings.rules] = settings, task
     return found.values()
 

@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from hybridal.backbones.auto import candidate_names
 from hybridal.core.checked import type_errors
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
@@ -44,7 +45,7 @@ class CellPlan:
         digest = hashlib.sha256(strict_json(asked.to_json()).encode()).hexdigest()[:8]
         parts = [
             Path(asked.task).stem,
-            Path(asked.backbone).name,
+            *(Path(name).name for name in candidate_names(asked.backbone)),
             asked.acquisition_spec,
             *_variant_parts(self.variant),
         ]
@@ -64,7 +65,7 @@ class Study:
         name: The name of the study and its folder.
         tasks: Task names, or mappings with `task` and its columns.
         schedules: The schedules to run in every cell.
-        backbones: Pretrained encoders.
+        backbones: Pretrained encoders; `auto` or `auto:minilm,gte-small` lets the labels choose.
         acquisitions: By default that of the protocol.
         seeds: One cell each.
         protocol: Named set of settings.

@@ -13,7 +13,7 @@ from hybridal.core.rounds import LabelChanges, Round
 from hybridal.errors import RunError
 from hybridal.loop.loop import Experiment, State
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_experiment, build_model, watched
+from hybridal.runs.assemble import build_experiment, build_loop_model, watched
 from hybridal.runs.background_writer import BackgroundWriter
 from hybridal.runs.run import same_facts
 from hybridal.runs.settings import Settings
@@ -239,7 +239,7 @@ def run_cell(
     observer = observer or Observer()
     schedules = [make_schedule(spec) for spec in specs]
     signals = watched(settings, *schedules)
-    model = build_model(settings, task, signals, observer)
+    model = build_loop_model(settings, task, signals, observer)
     cell = build_experiment(settings, task, model, signals)
 
     def begin(round: int, update: str) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from hybridal.backbones import load_backbone
+from hybridal.backbones import candidate_names, load_backbone
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
 from hybridal.lab.study.engines import CellOutcome, device_here, work
@@ -126,10 +126,11 @@ def lanes_here(device: Any, weights: int, sharers: int = 1) -> int:
 
 
 def _largest(folder: StudyFolder) -> int:
-    """The bytes of the largest model of a study."""
+    """The bytes of the largest model of a study; all candidate encoders of a cell are in memory."""
     one_of_each = {cell.settings.backbone: cell for cell in folder.cells}
     found = [0]
     for name, cell in one_of_each.items():
         with suppress(UserError):  # its cells will report it
-            found.append(load_backbone(name, folder.task(cell)).weight_bytes)
+            loaded = [load_backbone(one, folder.task(cell)) for one in candidate_names(name)]
+            found.append(sum(backbone.weight_bytes for backbone in loaded))
     return max(found)

@@ -1,0 +1,98 @@
+"""`backbone: auto`: several candidate encoders, among which the labels decide.
+
+The settings of a run name the candidates that it uses (`auto:minilm,gte-small`), so that a resumed run has the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from hybridal.backbones.load import load_backbone, local_backbone
+from hybridal.errors import UserError
+from hybridal.tasks.task import Task
+
+AUTO = "auto"
+# The default candidates, the fastest first. The first one is `minilm`, which needs no hub.
+DEFAULT_CANDIDATES = ("minilm", "gte-small")
+# How long to wait for the hub before candidates that would be downloaded are left out.
+SECONDS_TO_REACH_HUB = 3.0
+
+
+def candidate_names(backbone: str) -> tuple[str, ...]:
+    """Return the candidates of a backbone setting; a named encoder is the only one.
+
+    Args:
+        backbone: A name, folder or hub id, `auto`, or `auto:` and a list of them.
+
+    Raises:
+        UserError: If the list is empty or names an encoder twice.
+
+    Example:
+        >>> candidate_names("auto:minilm,./my-encoder"), candidate_names("auto"), candidate_names("mpnet")
+        (('minilm', './my-encoder'), ('minilm', 'gte-small'), ('mpnet',))
+    """
+    if not is_auto(backbone):
+        return (backbone,)
+    if backbone == AUTO:
+        return DEFAULT_CANDIDATES
+    names = tuple(name.strip() for name in backbone.removeprefix(f"{AUTO}:").split(","))
+    if "" in names:
+        raise UserError(f"Backbone '{backbone}' lacks a candidate; write auto:minilm,gte-small.", field="backbone")
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"Backbone '{backbone}' names {name} twice; name it once.", field="backbone")
+    return names
+
+
+def is_auto(backbone: str) -> bool:
+    """Return whether a backbone setting leaves the choice to the labels.
+
+    >>> is_auto("auto"), is_auto("auto:minilm"), is_auto("automatic")
+    (True, True, False)
+    """
+    return backbone == AUTO or backbone.startswith(f"{AUTO}:")
+
+
+def with_candidates(backbone: str, task: Task, notify: Callable[[str], None] = lambda _: None) -> str:
+    """Return the setting with its candidates written out; `auto` takes the default ones that can be had here.
+
+    A candidate that is not on this machine is downloaded, if the hub answers within a few seconds.
+
+    Args:
+        backbone: The setting; others than `auto` are returned as they are.
+        task: For `load_backbone`.
+        notify: Receives messages about downloads, and about candidates that are left out.
+
+    Raises:
+        UserError: If not even the first candidate can be had.
+    """
+    if backbone != AUTO:
+        return backbone
+    first, *others = DEFAULT_CANDIDATES
+    load_backbone(first, task, notify)
+    return f"{AUTO}:" + ",".join([first, *(name for name in others if _can_be_had(name, task, notify))])
+
+
+def _can_be_had(name: str, task: Task, notify: Callable[[str], None]) -> bool:
+    """Whether an encoder is here or was downloaded now."""
+    if local_backbone(name, task) is not None:
+        return True
+    if _hub_answers():
+        with suppress(UserError):
+            load_backbone(name, task, notify)
+            return True
+    notify(f"Backbone '{name}' is neither on this machine nor available from the hub; it is no candidate.")
+    return False
+
+
+def _hub_answers() -> bool:
+    """Whether the hub answers soon; a download would try for minutes."""
+    from huggingface_hub import constants, get_session
+
+    if constants.is_offline_mode():
+        return False
+    with suppress(Exception):  # the client raises various errors
+        get_session().head(constants.ENDPOINT, timeout=SECONDS_TO_REACH_HUB)
+        return True
+    return False
