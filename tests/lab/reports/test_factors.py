@@ -28,7 +28,7 @@ def two_acquisitions(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def test_only_factors_with_several_levels_are_compared(two_acquisitions: Results) -> None:
-    assert varied_factors(two_acquisitions.rows) == ["acquisition"]
+    assert varied_factors(two_acquisitions.runs) == ["acquisition"]
     table = comparisons(two_acquisitions)
     assert table is not None
     assert [section.keys for section in table.sections] == [
@@ -44,8 +44,8 @@ def test_pairs_agree_in_all_other_factors(tmp_path: Path) -> None:
     found = results(
         made_up_study(tmp_path / "s", schedules=("retrain", "finetune"), acquisitions=("margin", "random"), **FEW)
     )
-    assert varied_factors(found.rows) == ["schedule", "acquisition"]
-    mine, other = matched_values(found.rows, "schedule", "finetune", "retrain", "f1")
+    assert varied_factors(found.runs) == ["schedule", "acquisition"]
+    mine, other = matched_values(found.endpoints, "schedule", "finetune", "retrain", "f1")
     by_run = found.runs.set_index(["schedule", "acquisition", "seed"])["test_f1"]
     assert mine == [by_run["finetune", name, seed] for name in ("margin", "random") for seed in (1, 2, 3)]
     assert other == [by_run["retrain", name, seed] for name in ("margin", "random") for seed in (1, 2, 3)]

@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
 def test_runs_have_the_metrics_of_several_labels(folder: StudyFolder) -> None:
     found = results(folder)
     last = {spec: history[-1] for cell in folder.cells for spec, history in folder.histories(cell).items()}
-    for row in found.rows:
+    for row in found.endpoints.to_dict("records"):
         test = last[row["schedule"]].test
         assert isinstance(test, MultiLabelMetrics)
         assert (row["f1"], row["micro_f1"], row["exact_match"]) == (test.f1, test.micro_f1, test.accuracy)

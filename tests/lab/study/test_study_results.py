@@ -3,11 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from hybridal.lab.study.study import Study
 from hybridal.lab.study.study_folder import StudyFolder
-from hybridal.lab.study.study_results import paired, results, those, variant_name
+from hybridal.lab.study.study_results import paired, results, variant_name
 from hybridal.schedules import make_schedule
 from hybridal.testing import fake_history
 
@@ -57,11 +58,11 @@ def test_a_study_with_nothing_complete_is_empty(folder: StudyFolder) -> None:
     assert len(results(folder).runs) == len(results(folder).rounds) == 0
 
 
-def test_rows_are_paired_by_cell() -> None:
-    cell = {"task": "a", "backbone": "b", "acquisition": "c", "variant": "", "f1": 0.5}
-    rows = [{**cell, "seed": 1}, {**cell, "seed": 2}]
-    assert paired(rows, [{**cell, "seed": 2, "f1": 0.6}, {**cell, "seed": 1, "f1": None}], "f1") == ([0.5], [0.6])
-    assert those(rows, seed=2) == rows[1:]
+def test_runs_are_paired_by_cell() -> None:
+    cell = {"task": "a", "backbone": "b", "acquisition": "c", "variant": ""}
+    runs = pd.DataFrame({**cell, "seed": [1, 2, 3], "f1": [0.5, 0.6, 0.7]})
+    other = pd.DataFrame({**cell, "seed": [3, 2, 1], "f1": [0.9, 0.8, None]})
+    assert paired(runs, other, "f1") == ([0.6, 0.7], [0.8, 0.9])
 
 
 def test_variants_are_called_by_their_fields() -> None:

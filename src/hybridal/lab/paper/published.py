@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
 
 from hybridal.backbones.catalogue import CATALOGUE
 from hybridal.lab.reports.method_grid import COST, SECONDS_NOTE, by_method, sectioned
-from hybridal.lab.study.study_results import RETRAIN, Results, Run, distinct, paired, rules, those, values
+from hybridal.lab.study.study_results import RETRAIN, Results, paired, rules, values
 from hybridal.reports.display_names import schedule_name, task_names
 from hybridal.reports.number_formats import Shown, fixed, percent, seconds, signed, with_spread
 from hybridal.reports.report_table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one
 from hybridal.tasks.mirror import same_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SPELT = {"yahoo_answers": "yahoo", "yahoo_answers_topics": "yahoo", "tweet_eval": "tweeteval"}
 _SPELT |= {task: task for task in ("imdb", "jigsaw", "sst2", "tweeteval", "agnews", "yahoo")}
@@ -105,20 +109,23 @@ def _endpoint(row: Mapping[str, str]) -> Endpoint:
 
 def against_paper(results: Results) -> Table | None:
     """Return the table of published and measured values for the cells that both have; None if there are none."""
-    rows = [row for row in results.rows if row["test_f1"] is not None and row["acquisition"] == "entropy"]
+    if results.runs.empty:
+        return None
+    runs = results.endpoints.dropna(subset="test_f1")
+    runs = runs[runs["acquisition"] == "entropy"]
     known = {(one.backbone, one.method, one.task): one for one in published()}
 
-    def lines(members: list[Run]) -> Iterator[Row]:
-        backbone, tasks = known_backbone(members[0]["backbone"]), task_names(distinct(members, "task"))
-        for spec, method, runs in by_method(members):
+    def lines(members: pd.DataFrame) -> Iterator[Row]:
+        backbone, tasks = known_backbone(members["backbone"].iloc[0]), task_names(members["task"].unique())
+        for spec, method, own in by_method(members):
             for task, title in tasks.items():
-                mine = those(runs, task=task)
+                mine = own[own["task"] == task]
                 reported = known.get((backbone, published_method(spec) or "", known_task(task)))
-                if mine and reported:
+                if len(mine) and reported:
                     retrain = known[backbone, "Retrain", known_task(task)]
                     yield (Entry(method), Entry(title), *_row(mine, members, reported, retrain))
 
-    table = sectioned("against-paper", "", _columns(), rows, lines)
+    table = sectioned("against-paper", "", _columns(), runs, lines)
     if table is None:
         return None
     judged = sum(entry.text in (DIFFERS, WITHIN) for row in table.rows() for entry in row)
@@ -143,7 +150,7 @@ def _columns() -> tuple[Column, ...]:
     return (*columns, Column("Remarks"))
 
 
-def _row(mine: Sequence[Run], members: Sequence[Run], cell: Endpoint, retrain: Endpoint) -> list[Entry]:
+def _row(mine: pd.DataFrame, members: pd.DataFrame, cell: Endpoint, retrain: Endpoint) -> list[Entry]:
     entries = [
         *_compared(cell.f1, values(mine, "test_f1"), fixed(3)),
         *_compared(cell.nll, values(mine, "test_nll"), fixed(3)),
@@ -156,10 +163,10 @@ def _row(mine: Sequence[Run], members: Sequence[Run], cell: Endpoint, retrain: E
     both = cell.method != "Retrain" and cell.time_is_comparable and retrain.time_is_comparable
     entries.append(one(1 - cell.seconds.mean / retrain.seconds.mean, percent(1)) if both else MISSING)
     for column in (cost.column for cost in reversed(COST)):
-        new, old = paired(mine, those(members, schedule=RETRAIN), column)
+        new, old = paired(mine, members[members["schedule"] == RETRAIN], column)
         saved = 1 - sum(new) / sum(old) if sum(old) and cell.method != "Retrain" else None
         entries.append(one(saved, percent(1)))
-    return [*entries, Entry(_remarks(mine[0]))]
+    return [*entries, Entry(_remarks(mine.iloc[0]))]
 
 
 def _compared(reported: Spread, numbers: list[float], shown: Shown) -> list[Entry]:
@@ -175,7 +182,7 @@ def _reported(spread: Spread, shown: Shown, mark: str = "") -> Entry:
     return Entry(with_spread(spread.mean, spread.std, shown), (spread.mean, spread.std, spread.n), mark)
 
 
-def _remarks(row: Run) -> str:
+def _remarks(row: pd.Series[Any]) -> str:
     """Return notes on runs whose settings differ from the paper's."""
     remarks = []
     if (row["rounds"], row["labels"]) != (ROUNDS, LABELS):

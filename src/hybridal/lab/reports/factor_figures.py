@@ -28,7 +28,7 @@ MAX_BANDS = 6
 
 def factor_figures(results: Results) -> Iterator[tuple[str, Drawn | None]]:
     """Yield the figures of each varied factor by name; of a study that varies nothing, those of its schedule."""
-    for factor in varied_factors(results.rows) or ["schedule"]:
+    for factor in varied_factors(results.runs) or ["schedule"]:
         fair = balanced(results, factor)
         if fair is None or fair.runs[factor].nunique() > MAX_METHODS:
             continue
@@ -123,7 +123,7 @@ def _measured_split(rounds: pd.DataFrame, measure: Measure) -> str | None:
 
 def _appearance(results: Results, factor: str) -> tuple[dict[str, str], dict[str, Style], dict[str, str]]:
     """Names, styles and markers of the levels."""
-    names = {level: plain(name, 34) for level, name in level_names(results.rows, factor).items()}
+    names = {level: plain(name, 34) for level, name in level_names(results.runs, factor).items()}
     styles = level_styles(list(names), factor)
     schedules = factor == "schedule"
     markers = distinct_markers(names) if schedules else {level: style.marker for level, style in styles.items()}

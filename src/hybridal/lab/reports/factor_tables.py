@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from hybridal.lab.reports.factors import COMPARED, level_names, matched_values, varied_factors
 from hybridal.lab.reports.method_grid import COST, F1, NLL, SECONDS_NOTE, Measure
 from hybridal.lab.reports.paired_tests import TESTS_NOTE, Compared, comparison_columns, comparison_rows
-from hybridal.lab.study.study_results import Results, Run
+from hybridal.lab.study.study_results import Results
 from hybridal.reports.report_table import Row, Table, table_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # With more levels than this only the first one is a reference: 25 schedules would make 300 pairs.
 MAX_LEVELS_FOR_ALL_PAIRS = 5
@@ -16,11 +20,11 @@ MAX_LEVELS_FOR_ALL_PAIRS = 5
 
 def comparisons(results: Results) -> Table | None:
     """Compare the levels of each varied factor over runs that agree in all other factors; None if none varies."""
-    rows = results.rows
-    measures = (F1.among(results.rows).on(results.split), NLL.on(results.split), *COST)
+    runs = results.endpoints
+    measures = (F1.among(runs).on(results.split), NLL.on(results.split), *COST)
     sections = [
-        ((COMPARED[factor], measure.title), _compared(rows, factor, measure))
-        for factor in varied_factors(rows)
+        ((COMPARED[factor], measure.title), _compared(runs, factor, measure))
+        for factor in varied_factors(runs)
         for measure in measures
     ]
     caption = (
@@ -30,13 +34,13 @@ def comparisons(results: Results) -> Table | None:
     return table_of("comparisons", caption, comparison_columns("Level"), sections, ("Factor", "Measure"))
 
 
-def _compared(rows: list[Run], factor: str, measure: Measure) -> list[Row]:
-    names = level_names(rows, factor)
+def _compared(runs: pd.DataFrame, factor: str, measure: Measure) -> list[Row]:
+    names = level_names(runs, factor)
     levels = list(names)
     pairs = combinations(levels, 2) if len(levels) <= MAX_LEVELS_FOR_ALL_PAIRS else ((levels[0], x) for x in levels[1:])
     compared: list[Compared] = []
     for reference, new in pairs:
-        mine, other = matched_values(rows, factor, new, reference, measure.column)
+        mine, other = matched_values(runs, factor, new, reference, measure.column)
         if mine:
             compared.append((names[new], names[reference], (mine, other)))
     return comparison_rows(compared, measure)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from hybridal.lab.study.study_results import FACTORS, Results, Run, distinct
+from hybridal.lab.study.study_results import FACTORS, Results, paired
 from hybridal.reports.display_names import STYLES, Style, acquisition_name, backbone_name, distinct_names, style_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Factors whose levels a report compares. Tasks and seeds are what the comparison is repeated on.
 COMPARED = {"schedule": "Schedule", "acquisition": "Acquisition", "backbone": "Backbone", "variant": "Variant"}
@@ -14,21 +18,20 @@ COMPARED = {"schedule": "Schedule", "acquisition": "Acquisition", "backbone": "B
 _LEVEL_STYLES = ("retrain", "finetune", "hybrid-alpha", "hybrid-accuracy", "anchor", "replay", "newonly", "refit")
 
 
-def varied_factors(rows: Sequence[Run]) -> list[str]:
+def varied_factors(runs: pd.DataFrame) -> list[str]:
     """Return the compared factors that have two levels or more.
 
-    >>> varied_factors([
-    ...     {"schedule": "retrain", "acquisition": "margin", "backbone": "tiny", "variant": ""},
-    ...     {"schedule": "retrain", "acquisition": "random", "backbone": "tiny", "variant": ""},
-    ... ])
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"schedule": "retrain", "acquisition": ["margin", "random"], "backbone": "tiny"})
+    >>> varied_factors(runs.assign(variant=""))
     ['acquisition']
     """
-    return [factor for factor in COMPARED if len(distinct(rows, factor)) > 1]
+    return [factor for factor in COMPARED if runs[factor].nunique() > 1]
 
 
-def level_names(rows: Sequence[Run], factor: str) -> dict[str, str]:
+def level_names(runs: pd.DataFrame, factor: str) -> dict[str, str]:
     """Return the display name of each level of a factor, in the order of the study."""
-    levels = [str(level) for level in distinct(rows, factor)]
+    levels = [str(level) for level in runs[factor].unique()]
     if factor == "schedule":
         return distinct_names(levels)
     name = {"acquisition": acquisition_name, "backbone": backbone_name}.get(factor, str)
@@ -42,21 +45,12 @@ def level_styles(levels: Sequence[str], factor: str) -> dict[str, Style]:
     return {level: STYLES[_LEVEL_STYLES[at % len(_LEVEL_STYLES)]] for at, level in enumerate(levels)}
 
 
-def matched_values(rows: Sequence[Run], factor: str, new: str, reference: str, column: str) -> tuple[list[float], ...]:
+def matched_values(
+    runs: pd.DataFrame, factor: str, new: str, reference: str, column: str
+) -> tuple[list[float], list[float]]:
     """Return a column for two levels of a factor, pair by pair: runs that agree in all other factors."""
-    known: Mapping[tuple[object, ...], float] = {
-        _others(row, factor): row[column] for row in rows if row[factor] == reference and row[column] is not None
-    }
-    pairs = [
-        (row[column], known[_others(row, factor)])
-        for row in rows
-        if row[factor] == new and row[column] is not None and _others(row, factor) in known
-    ]
-    return [one for one, _ in pairs], [other for _, other in pairs]
-
-
-def _others(row: Run, factor: str) -> tuple[object, ...]:
-    return tuple(row[name] for name in FACTORS if name != factor)
+    others = [name for name in FACTORS if name != factor]
+    return paired(runs[runs[factor] == new], runs[runs[factor] == reference], column, others)
 
 
 def balanced(results: Results, factor: str) -> Results | None:

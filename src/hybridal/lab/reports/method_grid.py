@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from hybridal.lab.statistics.paired import paired_p
-from hybridal.lab.study.study_results import RETRAIN, Run, cell_of, distinct, paired, those, values
+from hybridal.lab.study.study_results import CELL, RETRAIN, paired, values
 from hybridal.reports.display_names import acquisition_name, backbone_name, distinct_names, task_names
 from hybridal.reports.number_formats import Shown, fixed, percent, seconds
 from hybridal.reports.report_table import MEAN, Column, Entry, Row, Table, mean_of, ranked, rate, table_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ALPHA = 0.05
 STAR_NOTE = "* p < 0.05 against Retrain (paired t-test over seeds, two-sided, not corrected for there being several)."
@@ -35,9 +38,9 @@ class Measure:
         """The title with the better direction, as in `F1 (higher is better)`."""
         return self.title if self.higher is None else f"{self.title} ({'higher' if self.higher else 'lower'} is better)"
 
-    def among(self, rows: Sequence[Run]) -> Measure:
+    def among(self, runs: pd.DataFrame) -> Measure:
         """The measure; F1 as macro-F1 if texts of a run may have several labels, which have a micro-F1 too."""
-        several = self.column == "f1" and any(row.get("micro_f1") is not None for row in rows)
+        several = self.column == "f1" and runs["micro_f1"].notna().any()
         return replace(self, title="macro-F1") if several else self
 
     def on(self, split: str) -> Measure:
@@ -60,10 +63,10 @@ T_STAR = Measure("Switch round t*", "t_star", fixed(1), higher=None)
 COST = (STEPS, SECONDS)
 
 
-def seed_count(rows: Sequence[Run]) -> str:
+def seed_count(runs: pd.DataFrame) -> str:
     """Return the number of seeds per schedule in words: `one seed`, `5 seeds`, `3 to 5 seeds`."""
-    cells = Counter((*cell_of(row)[:-1], row["schedule"]) for row in rows)
-    fewest, most = min(cells.values()), max(cells.values())
+    seeds = runs.groupby([*CELL[:-1], "schedule"]).size()
+    fewest, most = int(seeds.min()), int(seeds.max())
     if fewest == most:
         return "one seed" if most == 1 else f"{most} seeds"
     return f"{fewest} to {most} seeds"
@@ -73,7 +76,7 @@ def task_grid(
     name: str,
     caption: str,
     measures: Sequence[Measure],
-    rows: Sequence[Run],
+    runs: pd.DataFrame,
     by: Mapping[str, str] = MappingProxyType({"schedule": "Method"}),
     labels: Mapping[str, str] = MappingProxyType({}),
 ) -> Table | None:
@@ -81,90 +84,95 @@ def task_grid(
 
     `by` maps the factors that name a row to their headings; `labels` maps values of the first factor to their names.
     """
-    tasks, several = distinct(rows, "task"), len(measures) > 1
+    tasks, several = list(runs["task"].unique()), len(measures) > 1
     names = [*task_names(tasks).values(), *(["Mean"] if len(tasks) > 1 else [])]
     columns = [*map(Column, by.values()), *(Column(name, (*MEAN, "p")) for name in names)]
     sections = [
         ((*setting, *([measure.arrow] if several else [])), _lines(members, measure, tasks, list(by), labels))
-        for setting, members in settings(rows, list(by))
+        for setting, members in settings(runs, list(by))
         for measure in measures
     ]
     starred = any("*" in entry.marks for _, lines in sections for row in lines for entry in row)
     notes = [caption, *([STAR_NOTE] if starred else []), *([MEAN_NOTE] if len(tasks) > 1 else [])]
-    keys = (*setting_keys(rows, list(by)), *(["Measure"] if several else []))
+    keys = (*setting_keys(runs, list(by)), *(["Measure"] if several else []))
     return table_of(name, " ".join(notes), columns, sections, keys)
 
 
 def _lines(
-    rows: Sequence[Run], measure: Measure, tasks: Sequence[str], by: Sequence[str], labels: Mapping[str, str]
+    runs: pd.DataFrame, measure: Measure, tasks: Sequence[str], by: Sequence[str], labels: Mapping[str, str]
 ) -> list[Row]:
-    names = {by[0]: labels, "schedule": distinct_names(distinct(rows, "schedule"))}
+    names = {by[0]: labels, "schedule": distinct_names(runs["schedule"].unique())}
     lines: list[Row] = []
-    known = [row for row in rows if row[measure.column] is not None]
-    for chosen in product(*(distinct(rows, name) for name in by)):
+    for chosen in product(*(runs[name].unique() for name in by)):
         factors = dict(zip(by, chosen, strict=True))
-        mine = those(known, **factors)
-        if not mine:
+        all_of_it = with_factors(runs, factors)
+        mine = all_of_it.dropna(subset=measure.column)
+        if mine.empty:
             continue
-        reference = those(known, **{**factors, "schedule": RETRAIN})
-        entries = [_entry(those(mine, task=task), reference, measure) for task in tasks]
+        reference = with_factors(runs, {**factors, "schedule": RETRAIN})
+        entries = [_entry(mine[mine["task"] == task], reference, measure) for task in tasks]
         if len(tasks) > 1:
-            whole = _pairs(those(rows, **factors)) == _pairs(rows)
-            entries.append(_entry(mine if whole else [], reference, measure))
+            whole = _pairs(all_of_it) == _pairs(runs)
+            entries.append(_entry(mine if whole else mine.iloc[:0], reference, measure))
         words = [Entry(names[name].get(value, str(value))) for name, value in factors.items()]
         lines.append((*words, *entries))
     return ranked(lines, range(len(by), len(by) + len(tasks) + (len(tasks) > 1)), measure.higher)
 
 
-def _entry(mine: Sequence[Run], reference: Sequence[Run], measure: Measure) -> Entry:
+def _entry(mine: pd.DataFrame, reference: pd.DataFrame, measure: Measure) -> Entry:
     """Mean and spread over seeds, starred where the pairs differ."""
     p = None
-    if mine and mine[0]["schedule"] != RETRAIN:
+    if len(mine) and mine["schedule"].iloc[0] != RETRAIN:
         p = paired_p(*paired(mine, reference, measure.column))
     numbers = values(mine, measure.column)
     entry = rate(numbers, p) if measure is FIRE_RATE else mean_of(numbers, measure.shown, p)
     return replace(entry, marks="*") if p is not None and p < ALPHA else entry
 
 
-def _pairs(rows: Sequence[Run]) -> set[tuple[str, int]]:
-    return {(row["task"], row["seed"]) for row in rows}
+def _pairs(runs: pd.DataFrame) -> set[tuple[str, int]]:
+    return {*zip(runs["task"], runs["seed"], strict=True)}
 
 
-def setting_keys(rows: Sequence[Run], but: Sequence[str] = ()) -> tuple[str, ...]:
+def with_factors(runs: pd.DataFrame, factors: Mapping[str, object]) -> pd.DataFrame:
+    """Return the runs that have these values."""
+    return runs[(runs[[*factors]] == [*factors.values()]).all(axis=1)] if factors else runs
+
+
+def setting_keys(runs: pd.DataFrame, but: Sequence[str] = ()) -> tuple[str, ...]:
     """The headings of the keys of `settings`: the backbone, and whatever else varies."""
-    return tuple(title for name, title in _FACTORS.items() if _distinguishes(rows, name, but))
+    return tuple(title for name, title in _FACTORS.items() if _distinguishes(runs, name, but))
 
 
-def settings(rows: Sequence[Run], but: Sequence[str] = ()) -> Iterator[tuple[tuple[str, ...], list[Run]]]:
+def settings(runs: pd.DataFrame, but: Sequence[str] = ()) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
     """Yield the runs of each setting with its name; `but` are factors that the rows of the table distinguish."""
-    says = {"backbone": backbone_name, "acquisition": acquisition_name}
-    names = [name for name in _FACTORS if _distinguishes(rows, name, but)]
-    for chosen in product(*(distinct(rows, name) for name in names)):
+    name_of = {"backbone": backbone_name, "acquisition": acquisition_name}
+    names = [name for name in _FACTORS if _distinguishes(runs, name, but)]
+    for chosen in product(*(runs[name].unique() for name in names)):
         factors = dict(zip(names, chosen, strict=True))
-        members = those(rows, **factors)
-        if members:
-            yield tuple(says.get(name, str)(value) or "as it is" for name, value in factors.items()), members
+        members = with_factors(runs, factors)
+        if len(members):
+            yield tuple(name_of.get(name, str)(value) or "as it is" for name, value in factors.items()), members
 
 
-def _distinguishes(rows: Sequence[Run], name: str, but: Sequence[str]) -> bool:
-    return name not in but and (name == "backbone" or len(distinct(rows, name)) > 1)
+def _distinguishes(runs: pd.DataFrame, name: str, but: Sequence[str]) -> bool:
+    return name not in but and (name == "backbone" or runs[name].nunique() > 1)
 
 
 def sectioned(
     name: str,
     caption: str,
     columns: Sequence[Column],
-    rows: Sequence[Run],
-    lines: Callable[[list[Run]], Iterable[Row]],
+    runs: pd.DataFrame,
+    lines: Callable[[pd.DataFrame], Iterable[Row]],
     but: Sequence[str] = (),
 ) -> Table | None:
     """Return a table with a section for each setting; `lines` makes the rows from its runs."""
-    sections = [(keys, list(lines(members))) for keys, members in settings(rows, but)]
-    return table_of(name, caption, columns, sections, setting_keys(rows, but))
+    sections = [(keys, list(lines(members))) for keys, members in settings(runs, but)]
+    return table_of(name, caption, columns, sections, setting_keys(runs, but))
 
 
-def by_method(rows: Sequence[Run], but: Sequence[str] = ()) -> Iterator[tuple[str, str, list[Run]]]:
+def by_method(runs: pd.DataFrame, but: Sequence[str] = ()) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Yield spec, name and runs of each schedule, except those in `but`."""
-    for spec, name in distinct_names(distinct(rows, "schedule")).items():
+    for spec, name in distinct_names(runs["schedule"].unique()).items():
         if spec not in but:
-            yield spec, name, those(rows, schedule=spec)
+            yield spec, name, runs[runs["schedule"] == spec]

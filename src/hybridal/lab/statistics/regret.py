@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hybridal.lab.statistics.numbers import exact
-from hybridal.lab.study.study_results import CELL, Run
+from hybridal.lab.study.study_results import CELL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,12 +108,14 @@ def switch_round(sequence: str) -> float:
     return sequence.count("R") + 1.0 if re.fullmatch("R*F*", sequence) else np.nan
 
 
-def regrets(runs: pd.DataFrame, cost: str) -> list[Run]:
+def regrets(runs: pd.DataFrame, cost: str) -> pd.DataFrame:
     """Return the regret of every switch round and every schedule, for cells that have every switch round.
 
-    Rows have the `regret` and the cell's `best` switch round; those of a switch round have an empty `schedule`.
-    `cost` is a column of the runs. Schedules with the same switch round have the same outcome.
+    Columns are the cell, `schedule`, the fields of `Regret`, and the cell's `best` switch round; the `schedule` of a
+    switch round is empty. `cost` is a column of the runs. Schedules with the same switch round have the same outcome.
     """
+    import pandas as pd
+
     ends = {name: runs[f"test_{name}"].fillna(runs[f"validation_{name}"]).astype(float) for name in ("nll", "f1")}
     known = runs.assign(switch=[switch_round(sequence) for sequence in runs["update_sequence"]], **ends)
     known = known[(known[cost] > 0) & (known["nll"] > 0)].dropna(subset=["switch", *ends])
@@ -127,9 +129,9 @@ def regrets(runs: pd.DataFrame, cost: str) -> list[Run]:
         chosen = [("", switch) for switch in range(1, len(outcomes) + 1)]
         chosen += [(str(spec), int(s)) for spec, s in zip(own["schedule"], own["switch"], strict=True)]
         for spec, switch in chosen:
-            found = {"schedule": spec, "regret": regret(outcomes, switch, best), "best": best.switch}
-            rows.append({**dict(zip(CELL, cell, strict=True)), **found})
-    return rows
+            rows.append((*cell, spec, *asdict(regret(outcomes, switch, best)).values(), best.switch))
+    names = [field.name for field in fields(Regret)]
+    return pd.DataFrame(rows, columns=[*CELL, "schedule", *names, "best"])
 
 
 def pareto(cost: Sequence[float], nll: Sequence[float]) -> tuple[int, ...]:

@@ -58,15 +58,13 @@ def test_datasets_count_texts(tables: dict[str, Table], study: Results) -> None:
     assert [entry.text for entry in section.rows[-1]] == ["Total", "120", "–", "40", "–", "30", "–"]
 
 
-values_and_t_stars = st.tuples(
-    st.lists(st.one_of(st.none(), st.floats(-1, 1)), max_size=6), st.one_of(st.none(), st.integers(1, 6))
-)
+values_and_t_stars = st.tuples(st.lists(st.one_of(st.none(), st.floats(-1, 1)), max_size=6), st.integers(1, 6))
 
 
 @given(st.lists(values_and_t_stars, max_size=4))
-def test_before_and_after_together_are_all(runs: list[tuple[list[float | None], int | None]]) -> None:
-    first = [v for values, t in runs for v in (values if t is None else values[:t]) if v is not None]
-    later = [v for values, t in runs for v in ([] if t is None else values[t:]) if v is not None]
+def test_before_and_after_together_are_all(runs: list[tuple[list[float | None], int]]) -> None:
+    first = [v for values, t in runs for v in values[:t] if v is not None]
+    later = [v for values, t in runs for v in values[t:] if v is not None]
     assert before_after([values for values, _ in runs], [t_star for _, t_star in runs]) == (first, later)
 
 

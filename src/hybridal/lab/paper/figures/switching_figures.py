@@ -152,12 +152,9 @@ def _regrets(found: Comparable) -> pd.DataFrame | None:
     watching, column = rules(found.specs), found.cost("steps")
     if found.measured is None or column is None or not watching:
         return None
-    rows = [
-        (row["schedule"], row["regret"].switch, row["regret"].regret, row["regret"].feasible, row["best"])
-        for row in regrets(found.runs, column)
-        if row["schedule"] in ("", *_LINES, *watching)
-    ]
-    return pd.DataFrame(rows, columns=["schedule", "switch", "regret", "feasible", "best"]) if rows else None
+    table = regrets(found.runs, column)
+    table = table[table["schedule"].isin(["", *_LINES, *watching])]
+    return None if table.empty else table
 
 
 def _averages(table: pd.DataFrame) -> pd.DataFrame:

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
+
+import pandas as pd
 
 from hybridal.lab.reports import method_grid as grid
 from hybridal.lab.statistics.paired import noninferiority
-from hybridal.lab.study.study_results import (
-    FACTORS,
-    RETRAIN,
-    Results,
-    Run,
-    grouped,
-    paired,
-    plain_rows,
-    those,
-    values,
-)
+from hybridal.lab.study.study_results import FACTORS, RETRAIN, Results, paired, values
 from hybridal.reports.number_formats import fixed, signed
 from hybridal.reports.report_table import MEAN, MISSING, Column, Entry, Row, Table, mean_of, ranked
 
@@ -26,12 +17,14 @@ BUDGETS = (100, 200, 400, 800, 1600, 3200)
 
 def equal_labels(results: Results) -> Table | None:
     """Return F1 at several numbers of labels, and the paired difference to Retrain with its interval."""
-    rounds = plain_rows(results.rounds)
-    split = "test" if all(row["test_f1"] is not None for row in rounds) else "validation"
-    measured: list[Run] = [{**row, "f1": row[f"{split}_f1"]} for row in rounds if row[f"{split}_f1"] is not None]
-    budgets = [budget for budget in (*BUDGETS, None) if within(measured, budget)]
-    if not those(measured, schedule=RETRAIN) or len({row["schedule"] for row in measured}) < 2:
+    rounds = results.rounds
+    if rounds.empty:
         return None
+    split = "test" if rounds["test_f1"].notna().all() else "validation"
+    measured = rounds.assign(f1=rounds[f"{split}_f1"]).dropna(subset="f1")
+    if RETRAIN not in set(measured["schedule"]) or measured["schedule"].nunique() < 2:
+        return None
+    budgets = [budget for budget in (*BUDGETS, None) if len(within(measured, budget))]
     columns = [Column("Method")]
     for budget in budgets:
         title = "the end" if budget is None else f"{budget:,} labels"
@@ -44,35 +37,34 @@ def equal_labels(results: Results) -> Table | None:
     return grid.sectioned("equal-labels", caption, columns, measured, lambda members: _lines(members, budgets))
 
 
-def within(rounds: Sequence[Run], budget: int | None) -> list[Run]:
+def within(rounds: pd.DataFrame, budget: int | None) -> pd.DataFrame:
     """Return, for each run that reaches a budget, its last round within it; without a budget, its last round.
 
-    >>> run = dict.fromkeys(FACTORS)
-    >>> rounds = [{**run, "labels": 60}, {**run, "labels": 90}, {**run, "labels": 120}]
-    >>> [row["labels"] for budget in (50, 100, 200, None) for row in within(rounds, budget)]
-    [90, 120]
+    >>> rounds = pd.DataFrame({**dict.fromkeys(FACTORS, ""), "labels": [60, 90, 120]})
+    >>> [within(rounds, budget)["labels"].tolist() for budget in (50, 100, 200, None)]
+    [[], [90], [], [120]]
     """
-    runs = grouped(rounds, itemgetter(*FACTORS))
-    if budget is None:
-        return [history[-1] for history in runs.values()]
-    come = [history for history in runs.values() if history[0]["labels"] <= budget <= history[-1]["labels"]]
-    return [[row for row in history if row["labels"] <= budget][-1] for history in come]
+    labels = rounds.groupby([*FACTORS], sort=False)["labels"]
+    if budget is not None:
+        reached = (labels.transform("first") <= budget) & (labels.transform("last") >= budget)
+        rounds = rounds[reached & (rounds["labels"] <= budget)]
+    return rounds.groupby([*FACTORS], sort=False).tail(1)
 
 
-def _lines(members: Sequence[Run], budgets: Sequence[int | None]) -> list[Row]:
+def _lines(members: pd.DataFrame, budgets: Sequence[int | None]) -> list[Row]:
     reached = [within(members, budget) for budget in budgets]
     lines: list[Row] = []
     for spec, name, _ in grid.by_method(members):
         entries: list[Entry] = []
-        for rows in reached:
-            mine = those(rows, schedule=spec)
+        for rounds in reached:
+            mine, reference = (rounds[rounds["schedule"] == schedule] for schedule in (spec, RETRAIN))
             entries.append(mean_of(values(mine, "f1"), fixed(3)))
-            entries.append(_difference(mine, those(rows, schedule=RETRAIN)) if spec != RETRAIN else MISSING)
+            entries.append(_difference(mine, reference) if spec != RETRAIN else MISSING)
         lines.append((Entry(name), *entries))
     return ranked(lines, range(1, 2 * len(budgets), 2), higher=True)
 
 
-def _difference(mine: Sequence[Run], reference: Sequence[Run]) -> Entry:
+def _difference(mine: pd.DataFrame, reference: pd.DataFrame) -> Entry:
     found = noninferiority(*paired(mine, reference, "f1"), margins=(), alpha=0.025)
     if found.mean is None:
         return MISSING

@@ -28,17 +28,7 @@ from hybridal.lab.reports.study_report import MakeTable
 from hybridal.lab.statistics.ranks import spearman
 from hybridal.lab.statistics.tuning import QUALITY, Pair, Tuned, choose, grids
 from hybridal.lab.study.study import Study
-from hybridal.lab.study.study_results import (
-    FINETUNE,
-    RETRAIN,
-    Results,
-    Run,
-    complete_runs,
-    rules,
-    those,
-    values,
-    variant_name,
-)
+from hybridal.lab.study.study_results import FINETUNE, RETRAIN, Results, complete_runs, rules, values, variant_name
 from hybridal.reports.display_names import acquisition_name
 from hybridal.reports.number_formats import NONE, fixed, threshold
 from hybridal.reports.report_table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, rate, table_of
@@ -103,15 +93,15 @@ def samplers(results: Results) -> Table | None:
 
 
 def _by(results: Results, name: str, factor: str, heading: str, labels: Mapping[str, str]) -> Table | None:
-    rows, split = results.rows, results.split
-    if not rows:
+    runs, split = results.endpoints, results.split
+    if runs.empty:
         return None
     caption = (
-        f"By {heading[:1].lower()}{heading[1:]}: mean ± std over {seed_count(rows)}; t* is over the runs that fired. "
+        f"By {heading[:1].lower()}{heading[1:]}: mean ± std over {seed_count(runs)}; t* is over the runs that fired. "
         f"{SECONDS_NOTE}"
     )
     measures = (F1.on(split), NLL.on(split), *COST, EPOCHS, FIRE_RATE, T_STAR)
-    return task_grid(name, caption, measures, rows, {factor: heading, "schedule": "Method"}, labels)
+    return task_grid(name, caption, measures, runs, {factor: heading, "schedule": "Method"}, labels)
 
 
 def _value(value: Any) -> str:
@@ -130,32 +120,35 @@ def _stopping(variant: Variant) -> str:
 
 def signal_ablation(results: Results) -> Table | None:
     """Return F1, NLL, cost, fire rate and switch round per signal and task."""
-    rows = _compared(results)
-    if not rows:
+    runs = _compared(results)
+    if runs is None:
         return None
     caption = (
-        f"Signals, each in a hybrid schedule of its own: mean ± std over {seed_count(rows)}, share of runs that fired, "
+        f"Signals, each in a hybrid schedule of its own: mean ± std over {seed_count(runs)}, share of runs that fired, "
         f"and the switch round of those. {SECONDS_NOTE}"
     )
     measures = (F1.on(results.split), NLL.on(results.split), *COST, FIRE_RATE, T_STAR)
-    return task_grid("signal-ablation", caption, measures, rows)
+    return task_grid("signal-ablation", caption, measures, runs)
 
 
 def signal_summary(results: Results) -> Table | None:
     """Return, per signal, what it measures, how often it fired and when."""
+    runs = _compared(results)
+    if runs is None:
+        return None
 
-    def lines(members: list[Run]) -> Iterator[Row]:
+    def lines(members: pd.DataFrame) -> Iterator[Row]:
         for spec, rule in rules(results.specs).items():
-            mine = those(members, schedule=spec)
+            mine = members[members["schedule"] == spec]
             words = [rule.signal.title, _kind(rule.signal), rule.signal.looks_at or NONE]
             asked = [one(rule.detector.epsilon, threshold), one(rule.detector.patience, fixed(0))]
-            fired = rate(values(mine, "fired")), mean_of(values(mine, "t_star"), fixed(1)) if mine else MISSING
+            fired = rate(values(mine, "fired")), mean_of(values(mine, "t_star"), fixed(1)) if len(mine) else MISSING
             yield (*map(Entry, words), *asked, *fired)
 
     columns = [*map(Column, ("Signal", "Kind", "Looks at")), Column("ε", ONE), Column("k", ONE)]
     columns += [Column("Fire rate", MEAN), Column("Switch round t*", MEAN)]
     caption = "Signals over all tasks and seeds: the share of runs that fired, and the mean switch round of those."
-    return sectioned("signal-summary", caption, columns, _compared(results), lines)
+    return sectioned("signal-summary", caption, columns, runs, lines)
 
 
 def _kind(signal: Signal) -> str:
@@ -165,13 +158,14 @@ def _kind(signal: Signal) -> str:
     return "performance" if signal.needs_validation and not signal.needs_features else "model"
 
 
-def _compared(results: Results) -> list[Run]:
-    """Return the runs of Retrain, FineTune and the hybrids, if there are several signals with one setting each."""
+def _compared(results: Results) -> pd.DataFrame | None:
+    """Return the runs of Retrain, FineTune and the hybrids if there are several signals with one setting each."""
     watching = rules(results.specs)
     signals = {rule.signal.name for rule in watching.values()}
     if len(signals) < 2 or len(signals) < len(watching):
-        return []
-    return [row for row in results.rows if row["schedule"] in (RETRAIN, FINETUNE, *watching)]
+        return None
+    runs = results.endpoints
+    return runs[runs["schedule"].isin([RETRAIN, FINETUNE, *watching])]
 
 
 def signal_correlations(results: Results) -> Table | None:
@@ -194,9 +188,9 @@ def signal_correlations(results: Results) -> Table | None:
     return table_of("signal-correlations", caption, columns, [((), rows)])
 
 
-def _grids(rows: Sequence[Run]) -> dict[str, pd.DataFrame]:
+def _grids(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the grid of each signal with at least three settings, over the cells that have all of them."""
-    found = {f"HybridAL {signal_title(name)}": grid for name, grid in grids(pd.DataFrame(rows), paired=True).items()}
+    found = {f"HybridAL {signal_title(name)}": grid for name, grid in grids(runs, paired=True).items()}
     return {title: grid for title, grid in found.items() if len(grid) >= _MIN_SETTINGS}
 
 
@@ -208,8 +202,8 @@ def _chosen(grid: pd.DataFrame, cost: Measure) -> Tuned[Pair] | None:
 
 def tuning_grid(results: Results) -> Table | None:
     """Return mean validation F1, NLL and cost of each (ε, k); the rule's choice is shaded."""
-    rows = results.rows
-    found = [((*keys, title), grid) for keys, members in settings(rows) for title, grid in _grids(members).items()]
+    endpoints = results.endpoints
+    found = [((*keys, title), grid) for keys, members in settings(endpoints) for title, grid in _grids(members).items()]
     if not found:
         return None
     patiences = sorted({k for _, grid in found for _, k in grid.index})
@@ -222,7 +216,7 @@ def tuning_grid(results: Results) -> Table | None:
         "lowest cost + 0.5 NLL / lowest NLL, by counted steps; among the seconds, what it chooses by seconds. "
         f"{SECONDS_NOTE}"
     )
-    return table_of("tuning-grid", caption, columns, sections, (*setting_keys(rows), "Signal"))
+    return table_of("tuning-grid", caption, columns, sections, (*setting_keys(endpoints), "Signal"))
 
 
 def _grid_lines(grid: pd.DataFrame, patiences: Sequence[int]) -> list[Row]:
@@ -243,7 +237,7 @@ def _grid_lines(grid: pd.DataFrame, patiences: Sequence[int]) -> list[Row]:
 def tuning_choice(results: Results) -> Table | None:
     """Return the rule's choice by each cost, and the range of weights λ with the same choice."""
 
-    def lines(members: list[Run]) -> Iterator[Row]:
+    def lines(members: pd.DataFrame) -> Iterator[Row]:
         for title, grid in _grids(members).items():
             for cost in COST:
                 if (chosen := _chosen(grid, cost)) is not None:
@@ -255,7 +249,7 @@ def tuning_choice(results: Results) -> Table | None:
         f"its score and the next best one, and the λ for which it stays. {SECONDS_NOTE}"
     )
     columns = [Column("Signal"), Column("Cost"), *(Column(title, ONE) for title in titles)]
-    return sectioned("tuning-choice", caption, columns, results.rows, lines)
+    return sectioned("tuning-choice", caption, columns, results.endpoints, lines)
 
 
 def _choice(found: Tuned[Pair]) -> Row:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+import pandas as pd
+
 from hybridal.lab.reports import method_grid as grid
 from hybridal.lab.statistics.paired import bootstrap_interval
-from hybridal.lab.study.study_results import RETRAIN, Results, Run, distinct, paired, plain_rows, those, values
+from hybridal.lab.study.study_results import RETRAIN, Results, paired, values
 from hybridal.reports.display_names import distinct_names
 from hybridal.reports.number_formats import fixed, percent
 from hybridal.reports.report_table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, ranked, table_of
@@ -27,12 +29,12 @@ _ALL, _LAST = 10, 5
 
 def savings(results: Results) -> Table | None:
     """Return pooled means, and the share of Retrain's cost that a method saves in the same cells."""
-    rows = results.rows
-    if not those(rows, schedule=RETRAIN):
+    runs = results.endpoints
+    if RETRAIN not in results.specs:
         return None
-    found = [*grid.settings(rows)]
-    if len(distinct(rows, "backbone")) > 1:
-        found += [(("All backbones", *keys), members) for keys, members in grid.settings(rows, ("backbone",))]
+    found = [*grid.settings(runs)]
+    if runs["backbone"].nunique() > 1:
+        found += [(("All backbones", *keys), members) for keys, members in grid.settings(runs, ("backbone",))]
     columns = [Column("Method"), *(Column(measure.on(results.split).title, MEAN) for measure in (grid.F1, grid.NLL))]
     for measure in grid.COST:
         columns += [Column("Mean", MEAN, measure.title), Column("Saved in all", ONE, measure.title)]
@@ -43,13 +45,13 @@ def savings(results: Results) -> Table | None:
         f"cells are drawn again (from {_MIN_CELLS} of them on). {grid.SECONDS_NOTE}"
     )
     sections = [(keys, _savings(members)) for keys, members in found]
-    return table_of("savings", caption, columns, sections, grid.setting_keys(rows))
+    return table_of("savings", caption, columns, sections, grid.setting_keys(runs))
 
 
-def _savings(rows: Sequence[Run]) -> list[Row]:
-    reference = those(rows, schedule=RETRAIN)
+def _savings(runs: pd.DataFrame) -> list[Row]:
+    reference = runs[runs["schedule"] == RETRAIN]
     lines: list[Row] = []
-    for spec, name, mine in grid.by_method(rows):
+    for spec, name, mine in grid.by_method(runs):
         entries = [mean_of(values(mine, measure.column), measure.shown) for measure in (grid.F1, grid.NLL)]
         for measure in grid.COST:
             entries.append(mean_of(values(mine, measure.column), measure.shown))
@@ -58,16 +60,15 @@ def _savings(rows: Sequence[Run]) -> list[Row]:
     return ranked(ranked(lines, [1], higher=True), [2, 3, 6], higher=False)
 
 
-def _saved(mine: Sequence[Run], reference: Sequence[Run], measure: grid.Measure) -> list[Entry]:
+def _saved(mine: pd.DataFrame, reference: pd.DataFrame, measure: grid.Measure) -> list[Entry]:
     new, old = paired(mine, reference, measure.column)
     if not new or not all(old):
         return [MISSING, MISSING]
     cells = []
-    for backbone in distinct(mine, "backbone"):
-        for task in distinct(mine, "task"):
-            some, other = paired(those(mine, backbone=backbone, task=task), reference, measure.column)
-            if some:
-                cells.append([1 - a / b for a, b in zip(some, other, strict=True)])
+    for _, members in mine.groupby(["backbone", "task"], sort=False):
+        some, other = paired(members, reference, measure.column)
+        if some:
+            cells.append([1 - a / b for a, b in zip(some, other, strict=True)])
     saved = one(1 - sum(new) / sum(old), percent(1))
     mean = fmean(value for cell in cells for value in cell)
     interval = bootstrap_interval(cells) if len(cells) >= _MIN_CELLS else None
@@ -80,7 +81,7 @@ def _saved(mine: Sequence[Run], reference: Sequence[Run], measure: grid.Measure)
 def temperature(results: Results) -> Table | None:
     """Return the temperature fitted on validation, and NLL and ECE before and after scaling."""
 
-    def lines(members: list[Run]) -> list[Row]:
+    def lines(members: pd.DataFrame) -> list[Row]:
         found: list[Row] = [
             (Entry(name), *(mean_of(values(mine, column), shown) for _, column, shown in _TEMPERATURE))
             for _, name, mine in grid.by_method(members)
@@ -92,28 +93,30 @@ def temperature(results: Results) -> Table | None:
         f"Temperature scaling after the last round: τ fitted on validation (above 1: over-confident), NLL and ECE on "
         f"{results.split} before and after scaling; mean ± std over all tasks and seeds."
     )
-    rows = [row for row in results.rows if row["temperature"] is not None]
-    return grid.sectioned("temperature", caption, columns, rows, lines)
+    runs = results.endpoints.dropna(subset="temperature")
+    return grid.sectioned("temperature", caption, columns, runs, lines)
 
 
 def ece_by_round(results: Results) -> Table | None:
     """Return validation ECE by round and method, and its mean over the last five rounds."""
-    rounds = [row for row in plain_rows(results.rounds) if row["validation_ece"] is not None]
-    names = distinct_names(distinct(rounds, "schedule"))
+    if results.rounds.empty:
+        return None
+    rounds = results.rounds.dropna(subset="validation_ece")
+    names = distinct_names(rounds["schedule"].unique())
     columns = [Column("Round"), *(Column(name, MEAN) for name in names.values())]
     caption = "Validation ECE in percent (15 bins) by round: mean ± std over all tasks and seeds."
     return grid.sectioned("ece-by-round", caption, columns, rounds, lambda members: _ece_rows(members, list(names)))
 
 
-def _ece_rows(rounds: Sequence[Run], specs: Sequence[str]) -> list[Row]:
-    last = max(row["round"] for row in rounds)
+def _ece_rows(rounds: pd.DataFrame, specs: Sequence[str]) -> list[Row]:
+    last = int(rounds["round"].max())
     lines = [(f"{t}", range(t, t + 1)) for t in shown_rounds(last)]
     if last > _LAST:
         lines.append((f"Last {_LAST}", range(last - _LAST + 1, last + 1)))
     rows: list[Row] = []
     for title, stretch in lines:
-        some = [row for row in rounds if row["round"] in stretch]
-        found = [[100 * row["validation_ece"] for row in those(some, schedule=spec)] for spec in specs]
+        some = rounds[rounds["round"].isin(stretch)]
+        found = [[100 * ece for ece in values(some[some["schedule"] == spec], "validation_ece")] for spec in specs]
         rows.append((Entry(title), *(mean_of(shares, fixed(2)) for shares in found)))
     return rows
 

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from statistics import fmean
 
+import pandas as pd
+
 from hybridal.lab.reports.method_grid import COST, SECONDS_NOTE, sectioned, setting_keys, settings
-from hybridal.lab.statistics.regret import DELTA, LAMBDA, Regret, regrets
-from hybridal.lab.study.study_results import (
-    FACTORS,
-    Results,
-    Run,
-    complete_runs,
-    distinct,
-    factors,
-    grouped,
-    rules,
-    those,
-    values,
-)
+from hybridal.lab.statistics.regret import DELTA, LAMBDA, regrets
+from hybridal.lab.study.study_results import FACTORS, Results, complete_runs, factors, rules, values
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.reports.display_names import backbone_name, distinct_names, task_names
 from hybridal.reports.number_formats import change, fixed, percent
@@ -31,9 +21,10 @@ _POOLED = ("backbone",)
 
 def switch_rounds(results: Results) -> Table | None:
     """Return the mean switch round t* of each method, backbone and task, over the seeds that fired."""
-    names, backbones = distinct_names(rules(results.specs)), distinct(results.rows, "backbone")
+    names, runs = distinct_names(rules(results.specs)), results.endpoints
     if not names:
         return None
+    backbones = list(runs["backbone"].unique())
     titles = [*map(backbone_name, backbones), *(["Mean"] if len(backbones) > 1 else [])]
     columns = [Column("Task"), *(Column(title, (*MEAN, "runs"), name) for name in names.values() for title in titles)]
     caption = (
@@ -41,33 +32,33 @@ def switch_rounds(results: Results) -> Table | None:
         "task) cells in which some did, each with the same weight."
     )
 
-    def lines(members: list[Run]) -> list[Row]:
-        tasks = task_names(distinct(members, "task"))
-        found = [_t_stars(those(members, task=task), name, names, backbones) for task, name in tasks.items()]
+    def lines(members: pd.DataFrame) -> list[Row]:
+        tasks = task_names(members["task"].unique())
+        found = [_t_stars(members[members["task"] == task], name, names, backbones) for task, name in tasks.items()]
         return [*found, _t_stars(members, "Mean", names, backbones)] if len(tasks) > 1 else found
 
-    return sectioned("switch-rounds", caption, columns, results.rows, lines, _POOLED)
+    return sectioned("switch-rounds", caption, columns, runs, lines, _POOLED)
 
 
-def _t_stars(rows: Sequence[Run], name: str, specs: Mapping[str, str], backbones: Sequence[str]) -> Row:
+def _t_stars(runs: pd.DataFrame, name: str, specs: Mapping[str, str], backbones: Sequence[str]) -> Row:
     entries = []
     for spec in specs:
-        mine = those(rows, schedule=spec)
-        parts = [those(mine, backbone=backbone) for backbone in backbones]
+        mine = runs[runs["schedule"] == spec]
+        parts = [mine[mine["backbone"] == backbone] for backbone in backbones]
         entries += [_t_star(part) for part in [*parts, *([mine] if len(backbones) > 1 else [])]]
     return (Entry(name), *entries)
 
 
-def _t_star(rows: Sequence[Run]) -> Entry:
-    if not rows:
+def _t_star(runs: pd.DataFrame) -> Entry:
+    if runs.empty:
         return MISSING
-    entry = mean_of(_fired(rows), fixed(1), len(rows))
+    entry = mean_of(_fired(runs), fixed(1), len(runs))
     return entry if entry.value is not None else replace(entry, text="✗")
 
 
-def _fired(rows: Sequence[Run]) -> list[float]:
+def _fired(runs: pd.DataFrame) -> list[float]:
     """Return the t* of the runs of one cell; for several cells, as in the paper, the mean of each cell with a t*."""
-    cells = [values(cell, "t_star") for cell in grouped(rows, itemgetter("backbone", "task")).values()]
+    cells = [values(cell, "t_star") for _, cell in runs.groupby(["backbone", "task"], sort=False)]
     return cells[0] if len(cells) == 1 else [fmean(fired) for fired in cells if fired]
 
 
@@ -89,21 +80,21 @@ def post_switch(results: Results) -> Table | None:
         f"t* whose change was ε or more. {epsilons}."
     )
 
-    def after(rows: Sequence[Run], spec: str) -> list[Entry]:
-        mine = those(rows, schedule=spec)
-        if not mine:
+    def after(members: pd.DataFrame, spec: str) -> list[Entry]:
+        mine = members[members["schedule"] == spec]
+        if mine.empty:
             return [MISSING] * 4
-        runs = [histories[tuple(row[name] for name in FACTORS)] for row in mine]
-        found = switching([watching[spec].changes(history) for history in runs], watching[spec].detector)
+        own = [histories[run] for run in mine[[*FACTORS]].itertuples(index=False, name=None)]
+        found = switching([watching[spec].changes(history) for history in own], watching[spec].detector)
         entries = [one(len(found.fired) / len(mine), percent()), mean_of(_fired(mine), fixed(1))]
         return [*entries, one(found.largest_after, change), one(found.recrossed_share, percent())]
 
-    def lines(members: list[Run]) -> list[Row]:
-        tasks = task_names(distinct(members, "task"))
-        of_task = {name: those(members, task=task) for task, name in tasks.items()}
+    def lines(members: pd.DataFrame) -> list[Row]:
+        tasks = task_names(members["task"].unique())
+        of_task = {name: members[members["task"] == task] for task, name in tasks.items()}
         return [(Entry(name), *(e for spec in watching for e in after(own, spec))) for name, own in of_task.items()]
 
-    return sectioned("post-switch", caption, columns, results.rows, lines, _POOLED)
+    return sectioned("post-switch", caption, columns, results.endpoints, lines, _POOLED)
 
 
 @dataclass(frozen=True)
@@ -143,9 +134,9 @@ def regret(results: Results) -> Table | None:
         return None
     found = {f"By {cost.title[:1].lower()}{cost.title[1:]}": regrets(results.runs, cost.column) for cost in COST}
     sections = [
-        ((*keys, title), _regret_lines(members)) for title, rows in found.items() for keys, members in settings(rows)
+        ((*keys, title), _regret_lines(members)) for title, table in found.items() for keys, members in settings(table)
     ]
-    keys = (*setting_keys([row for rows in found.values() for row in rows]), "Cost")
+    keys = (*setting_keys(pd.concat(found.values())), "Cost")
     titles = ("First fine-tuned", "Feasible", "Regret", "Rounds off", "F1 short by")
     caption = (
         f"Regret in cost / Retrain's cost + {LAMBDA:g} NLL / Retrain's NLL against the best switch round of the same "
@@ -157,21 +148,20 @@ def regret(results: Results) -> Table | None:
     return table_of("regret", caption, columns, sections, keys)
 
 
-def _regret_lines(rows: Sequence[Run]) -> list[Row]:
-    every = those(rows, schedule="")
-    best = _regret("Best switch round", [row["regret"] for row in every if row["regret"].switch == row["best"]])
-    names = distinct_names(spec for spec in distinct(rows, "schedule") if spec)
-    own = [_regret(name, [row["regret"] for row in those(rows, schedule=spec)]) for spec, name in names.items()]
-    return [best, *own]
+def _regret_lines(table: pd.DataFrame) -> list[Row]:
+    every, named = table[table["schedule"] == ""], table[table["schedule"] != ""]
+    names = distinct_names(named["schedule"].unique())
+    own = [_regret(name, named[named["schedule"] == spec]) for spec, name in names.items()]
+    return [_regret("Best switch round", every[every["switch"] == every["best"]]), *own]
 
 
-def _regret(name: str, found: Sequence[Regret]) -> Row:
-    short = [one.shortfall for one in found if not one.feasible]
+def _regret(name: str, found: pd.DataFrame) -> Row:
+    feasible, short = found[found["feasible"]], found[~found["feasible"]]
     return (
         Entry(name),
-        mean_of([float(one.switch) for one in found], fixed(1)),
-        rate([float(one.feasible) for one in found]),
-        mean_of([one.regret for one in found if one.feasible], fixed(3)),
-        mean_of([float(one.rounds_off) for one in found], fixed(1)),
-        mean_of(short, fixed(3)) if short else MISSING,
+        mean_of(values(found, "switch"), fixed(1)),
+        rate(values(found, "feasible")),
+        mean_of(values(feasible, "regret"), fixed(3)),
+        mean_of(values(found, "rounds_off"), fixed(1)),
+        mean_of(values(short, "shortfall"), fixed(3)) if len(short) else MISSING,
     )
