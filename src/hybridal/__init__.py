@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from hybridal.system.openmp import limit_spinning
+
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from hybridal.tasks import Split, Task, load_task
     from hybridal.trackers import Tracker
     from hybridal.updates import Plan, Situation, Update
+
+limit_spinning()  # torch, which is not imported yet, reads it once
 
 # Names are imported when they are first used: `import hybridal` loads neither torch nor transformers.
 _NAMES = {

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -189,23 +188,3 @@ class TestExitCodes:
         monkeypatch.setattr(sys, "argv", ["hybridal", "list", "signals"])
         with pytest.raises(type(error)):
             main()
-
-
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [
-        ({}, "3000"),
-        ({"GOMP_SPINCOUNT": "77"}, "77"),
-        ({"OMP_WAIT_POLICY": "active"}, None),
-    ],
-)
-def test_spin_count_is_low_unless_it_is_set(
-    given: dict[str, str], found: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
-        monkeypatch.setenv(name, "")  # so that what `main` sets is put back after
-        monkeypatch.delenv(name)
-    for name, value in given.items():
-        monkeypatch.setenv(name, value)
-    assert called(monkeypatch, "--version") == 0
-    assert os.environ.get("GOMP_SPINCOUNT") == found

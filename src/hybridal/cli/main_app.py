@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from typing import Any, NoReturn
 
@@ -123,18 +122,8 @@ def _root(
 
 def answer() -> None:
     """Run the command line and end the process."""
-    _share_cores()
     with fast_exit(), interrupted_by_sigterm():
         try:
             app()
         except KeyboardInterrupt as error:  # raised before typer has parsed the command
             sys.exit(_code_of(error))
-
-
-def _share_cores() -> None:
-    """Limit how long OpenMP threads spin while waiting: on a busy machine, a round took ten times as long without it.
-
-    Torch reads the variable when it is first imported, here and in child processes.
-    """
-    if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "3000")

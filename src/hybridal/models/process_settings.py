@@ -1,7 +1,8 @@
-"""Settings of the whole process that the library changes. There are no others; `import hybridal` changes none.
+"""Settings of the whole process that the library changes. There are no others.
 
 | setting | changed | why | undone |
 |---|---|---|---|
+| `GOMP_SPINCOUNT`, unless set (`system/openmp.py`) | when hybridal is imported before torch | waiting threads let other programs work | no: torch reads it once |
 | malloc's thresholds (glibc) | when a classifier packs texts on a processor | a batch's memory is reused for the next one | no: glibc cannot; not touched if the environment sets one |
 | torch's deterministic mode, `CUBLAS_WORKSPACE_CONFIG`, cuDNN attention off | when a CUDA device is chosen | the same run gives the same bits | no: other threads may compute or record under it |
 | `fill_uninitialized_memory` off | with the deterministic mode, which turns it on | filling takes a fifth of a step | no |
@@ -12,7 +13,7 @@
 | variables of MLflow and Ray, unless set | when a tracker or a private cluster is started | quiet, without usage reports | no |
 | the log level of alembic | when the app's database is opened | each start would log migrations | no |
 
-Programs of ours set more in their own processes: the command line `GOMP_SPINCOUNT` and handlers of SIGINT and SIGTERM, workers of a study
+Programs of ours set more in their own processes: the command line handlers of SIGINT and SIGTERM, workers of a study
 `TOKENIZERS_PARALLELISM`, the app's server the interval in which threads switch.
 """  # noqa: E501
 
