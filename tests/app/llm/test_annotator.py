@@ -44,7 +44,7 @@ def test_only_confident_uncontradicted_answers_are_accepted(
     contradicted = (
         prediction is not None
         and label is not None
-        and prediction.class_name != label.class_name
+        and prediction.class_name != label.answer
         and prediction.probability >= rule.contradiction
     )
     assert (route(rule, label, prediction, shared) == "accepted") == (sure and not contradicted and not shared)

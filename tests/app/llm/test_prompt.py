@@ -159,7 +159,7 @@ def test_measured_confidence_counts_more_than_stated() -> None:
     reply = tokens(('{"class', -9.0), ('": "', -9.0), ("b", -0.1), ("ug", -0.2), ('", "confidence": 0.99}', -9.0))
     found = parse_label(reply, CLASSES)
     assert found is not None
-    assert found.class_name == "bug"
+    assert found.answer == "bug"
     assert found.confidence == pytest.approx(math.exp(-0.3))
 
 

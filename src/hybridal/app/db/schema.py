@@ -515,7 +515,11 @@ class Delivery(Base):
 
 
 class LlmAnswer(Base):
-    """An LLM's answer, stored so that the same question is never paid for twice."""
+    """An LLM's answer, stored so that the same question is never paid for twice.
+
+    Attributes:
+        class_name: The class; if a text may have several, a JSON list of them.
+    """
 
     __tablename__ = "llm_answers"
 

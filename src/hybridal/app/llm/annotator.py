@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from sqlalchemy import Select, or_, select
+from sqlalchemy import Select, String, or_, select, type_coerce
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Class, Consensus, Lease, LlmAnswer, QueuedText, Text, Vote, now
+from hybridal.app.db.schema import (
+    Class,
+    Consensus,
+    LabelSet,
+    LabelSetClass,
+    Lease,
+    LlmAnswer,
+    QueuedText,
+    Text,
+    Vote,
+    now,
+)
 from hybridal.app.labelling import classes
-from hybridal.app.llm.prompt import Instructions, LlmLabel
+from hybridal.app.labelling.stored_class_sets import named
+from hybridal.app.llm.prompt import Instructions, LlmAnswered, LlmLabel
 from hybridal.app.project_settings import read, write
 from hybridal.errors import UserError
 
@@ -29,7 +41,8 @@ class Routing(BaseModel):
 
     Attributes:
         threshold: The lowest confidence of an accepted answer.
-        contradiction: Answers are not accepted if the trained model predicts another class with this probability.
+        contradiction: Answers are not accepted if the trained model predicts another class with this probability; if a
+            text may have several classes, one that the answer lacks.
         overlap: The share of texts that people label too, to evaluate the LLM.
     """
 
@@ -64,7 +77,7 @@ def route(rule: Routing, label: LlmLabel | None, prediction: ModelPrediction | N
         return "unsure"
     if (
         prediction is not None
-        and prediction.class_name != label.class_name
+        and prediction.class_name not in ({label.answer} if isinstance(label.answer, str) else label.answer)
         and prediction.probability >= rule.contradiction
     ):
         return "contradicted"
@@ -158,34 +171,62 @@ class LlmAnnotator:
 
 def llm_annotator(session: Session, plan: LlmSettings) -> LlmAnnotator:
     """Build the annotator from the settings, the current classes, their examples and the guidelines."""
-    active = classes.active(session)
+    active, settings = classes.active(session), read(session)
+    several = settings["multi_label"]
     described = tuple((found.name, found.description) for found in active)
-    written = [(body, found.name) for found in active for body in classes.examples_of(found)]
-    examples = session.execute(
+    written: list[tuple[str, LlmAnswered]] = [
+        (body, frozenset([found.name]) if several else found.name)
+        for found in active
+        for body in classes.examples_of(found)
+    ]
+    examples = (_sets_of if several else _classes_of)(session, plan.shown)
+    instructions = Instructions(described, (*written, *examples), settings["guidelines"].strip(), several)
+    return LlmAnnotator(plan.model, instructions, plan.routing, frozenset(plan.shown))
+
+
+def _classes_of(session: Session, ids: Sequence[str]) -> list[tuple[str, LlmAnswered]]:
+    """The texts with these ids, each with its class."""
+    found = session.execute(
         select(Text.body, Class.name)
         .join(Consensus, Consensus.text_row == Text.row)
         .join(Class, Class.number == Consensus.class_number)
-        .where(Text.id.in_(plan.shown), Class.archived == "")
+        .where(Text.id.in_(ids), Class.archived == "")
         .order_by(Text.row)
     )
-    shown = (*written, *((body, name) for body, name in examples))
-    instructions = Instructions(described, shown, read(session)["guidelines"].strip())
-    return LlmAnnotator(plan.model, instructions, plan.routing, frozenset(plan.shown))
+    return [(body, name) for body, name in found]
+
+
+def _sets_of(session: Session, ids: Sequence[str]) -> list[tuple[str, LlmAnswered]]:
+    """The texts with these ids, each with its classes."""
+    names = {one.number: one.name for one in classes.active(session)}
+    found = session.execute(
+        select(Text.body, LabelSet.classes)
+        .join(Consensus, Consensus.text_row == Text.row)
+        .join(LabelSet, LabelSet.number == Consensus.label_set)
+        .where(Text.id.in_(ids))
+        .order_by(Text.row)
+    )
+    return [(body, frozenset(named(given, names))) for body, given in found if given.is_whole]
 
 
 def choose_examples(session: Session, each: int) -> tuple[str, ...]:
     """The first texts of each class that people labelled, except those used for evaluation."""
-    chosen: list[str] = []
+    whole = type_coerce(LabelSet.classes, String).like("%/*/")
+    chosen: dict[str, None] = {}
     for found in classes.active(session) if each else []:
-        chosen += session.scalars(
+        of_set = select(LabelSetClass.set_number).join(LabelSet).where(LabelSetClass.present.is_(True), whole)
+        of_set = of_set.where(LabelSetClass.class_number == found.number)
+        ids = session.scalars(
             select(Text.id)
             .join(Consensus, Consensus.text_row == Text.row)
-            .where(Consensus.class_number == found.number, Consensus.source.in_(("people", "adjudicated")))
+            .where(or_(Consensus.class_number == found.number, Consensus.label_set.in_(of_set)))
+            .where(Consensus.source.in_(("people", "adjudicated")))
             .where(Text.split == "pool", Text.required_votes == 1)
             .order_by(Consensus.annotation_number)
             .limit(each)
         )
-    return tuple(chosen)
+        chosen |= dict.fromkeys(ids)
+    return (*chosen,)
 
 
 def llm_candidates(session: Session, llm: LlmAnnotator, n: int) -> list[Text]:
@@ -206,7 +247,7 @@ def _sources(llm: LlmAnnotator) -> Iterator[Select[Text]]:
     seen = select(LlmAnswer).where(LlmAnswer.text_row == Text.row, LlmAnswer.model == llm.name)
     unseen = select(Text).where(~seen.exists())
     # Ask about validation texts only after people have labelled them: until then its answers would have no use.
-    labelled = select(Vote.text_row).where(Vote.class_number.is_not(None))
+    labelled = select(Vote.text_row).where(or_(Vote.class_number.is_not(None), Vote.label_set.is_not(None)))
     yield unseen.where(
         Text.row.in_(labelled), or_(Text.split == "validation", Text.required_votes > 1), Text.vote_count > 0
     )

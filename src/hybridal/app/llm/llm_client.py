@@ -408,7 +408,7 @@ def ask_label(client: ChatModel, instructions: Instructions, budget: Budget, tex
             budget.release(reserved)
             raise
         tokens += budget.pay(reserved, messages, reply.tokens)
-        if label := parse_label(reply, instructions.names):
+        if label := parse_label(reply, instructions.names, instructions.several):
             return LlmResult(label, tokens)
-        messages, raw_reply = with_retry_request(messages), reply.content
+        messages, raw_reply = with_retry_request(messages, instructions.several), reply.content
     return LlmResult(None, tokens, raw_reply=raw_reply)

@@ -8,8 +8,9 @@ cheaper: the authors advise 0.2 if people are experts, 0.15 if they are skilled,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,32 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import LlmAnswer, Text
-from hybridal.app.insight.annotator_agreement import kappa, ratings
+from hybridal.app.insight.annotator_agreement import Kappa, kappa, ratings
+from hybridal.app.insight.set_agreement import decision_on, masi_distances
+from hybridal.app.insight.set_votes import set_ratings
 from hybridal.app.llm.annotator import LlmAnnotator
-from hybridal.app.llm.records import is_shared
+from hybridal.app.llm.records import is_shared, label_of
+from hybridal.tasks.label_cells import write_cell
+from hybridal.tasks.task import Decisions
 
-Labels = Mapping[str, str]  # text: class
+Labels = Mapping[str, Any]  # text: class, or set of classes
+Similarity = Callable[[Any, Any], float]
+
+
+def equality(one: Any, other: Any) -> float:
+    """1 for equal labels, else 0."""
+    return float(one == other)
+
+
+@lru_cache(maxsize=100_000)
+def masi_similarity(one: frozenset[str], other: frozenset[str]) -> float:
+    """The similarity of two sets of classes: 1 − their MASI distance.
+
+    >>> round(masi_similarity(frozenset(["bug"]), frozenset(["bug", "idea"])), 3)
+    0.333
+    """
+    return float(1 - masi_distances([one, other])[0, 1])
+
 
 MIN_TEXTS = 30  # with fewer, the t-test's assumption of normality is doubtful
 _LEVEL = 0.05
@@ -64,8 +86,12 @@ class AltTest:
     note: str = ""
 
 
-def alt_test(llm: Labels, people: Mapping[str, Labels], epsilon: float = 0.2) -> AltTest:
+def alt_test(
+    llm: Labels, people: Mapping[str, Labels], epsilon: float = 0.2, similarity: Similarity = equality
+) -> AltTest:
     """Run the test on the texts labelled by the LLM and two or more people; skip people with fewer than 30 of them.
+
+    `similarity` says how far two labels agree, from 0 to 1.
 
     >>> texts = [f"t{n}" for n in range(40)]
     >>> alike = {text: "bug" if n % 2 else "idea" for n, text in enumerate(texts)}
@@ -80,7 +106,7 @@ def alt_test(llm: Labels, people: Mapping[str, Labels], epsilon: float = 0.2) ->
 
     others = {text: {person: labels[text] for person, labels in people.items() if text in labels} for text in llm}
     shared = {text: labels for text, labels in others.items() if len(labels) > 1}
-    compared = [_compared(person, llm, shared, epsilon) for person in people]
+    compared = [_compared(person, llm, shared, epsilon, similarity) for person in people]
     tested = [found for found in compared if found is not None]
     if len(tested) < 2:
         now = "there is none" if not tested else "there is one"
@@ -94,12 +120,16 @@ def alt_test(llm: Labels, people: Mapping[str, Labels], epsilon: float = 0.2) ->
     return AltTest(judged, rate, advantage, rate >= 0.5, epsilon, few)
 
 
-def _compared(person: str, llm: Labels, shared: Mapping[str, Labels], epsilon: float) -> AgainstPerson | None:
+def _compared(
+    person: str, llm: Labels, shared: Mapping[str, Labels], epsilon: float, similarity: Similarity
+) -> AgainstPerson | None:
     llm_wins, person_wins = [], []
     for text, labels in shared.items():
         if person in labels:
             remaining = [name for other, name in labels.items() if other != person]
-            llm_agrees, person_agrees = remaining.count(llm[text]), remaining.count(labels[person])
+            llm_agrees, person_agrees = (
+                sum(similarity(one, o) for o in remaining) for one in (llm[text], labels[person])
+            )
             llm_wins.append(llm_agrees >= person_agrees)
             person_wins.append(person_agrees >= llm_agrees)
     if len(llm_wins) < MIN_TEXTS:
@@ -118,25 +148,50 @@ def _p_value(behind: np.typing.NDArray[np.float64], epsilon: float) -> float:
 
 
 def evaluate_llm(session: Session, llm: LlmAnnotator, epsilon: float = 0.2) -> dict[str, Any]:
-    """The alternative-annotator test, if there are enough people, and Cohen's κ with each person."""
-    llm_labels = labels_of_llm(session, llm)
-    people: dict[str, dict[str, str]] = {}
-    for text, person, name in ratings(session, min_people=1):
-        if text in llm_labels:
-            people.setdefault(person, {})[text] = name
+    """The alternative-annotator test, if there are enough people, and Cohen's κ with each person.
+
+    If a text may have several classes, labels agree as far as their MASI distance says, κ is about equal sets, and
+    `classes` has κ of the decisions on each class with those of all people.
+    """
+    several, llm_labels = llm.instructions.several, labels_of_llm(session, llm)
+    people: dict[str, dict[str, Any]] = {}
+    ratings_of_people: Sequence[tuple[str, str, Any]] = set_ratings(session, 1) if several else ratings(session, 1)
+    known = [rating for rating in ratings_of_people if rating[0] in llm_labels]
+    for text, person, label in known:
+        if not isinstance(label, Decisions):
+            people.setdefault(person, {})[text] = label
     kappas = []
-    for person, classes in people.items():
-        texts = sorted(classes)
-        found = kappa([llm_labels[text] for text in texts], [classes[text] for text in texts])
-        kappas.append({"person": person, **asdict(found)})
-    return {**asdict(alt_test(llm_labels, people, epsilon)), "kappas": kappas}
+    for person, labels in people.items():
+        pairs = [(write_cell(llm_labels[text]), write_cell(labels[text])) for text in sorted(labels)]
+        kappas.append({"person": person, **asdict(_kappa(pairs))})
+    found = alt_test(llm_labels, people, epsilon, masi_similarity if several else equality)
+    by_class = [_kappa_of_class(name, llm_labels, known) for name in llm.instructions.names if several]
+    return {**asdict(found), "kappas": kappas, **({"classes": by_class} if several else {})}
 
 
-def labels_of_llm(session: Session, llm: LlmAnnotator) -> dict[str, str]:
+def _kappa(pairs: Sequence[tuple[str, str]]) -> Kappa:
+    return kappa([one for one, _ in pairs], [other for _, other in pairs])
+
+
+def _kappa_of_class(name: str, llm: Labels, known: Sequence[tuple[str, str, Any]]) -> dict[str, Any]:
+    """κ of the decisions on a class, and how often the LLM and people gave it."""
+    decided = [(name in llm[text], has) for text, _, label in known if (has := decision_on(label, name)) is not None]
+    found = _kappa([(str(one), str(other)) for one, other in decided])
+    return {
+        "class": name,
+        **asdict(found),
+        "llm": sum(one for one, _ in decided),
+        "people": sum(other for _, other in decided),
+        "both": sum(one and other for one, other in decided),
+    }
+
+
+def labels_of_llm(session: Session, llm: LlmAnnotator) -> dict[str, Any]:
     """The LLM's labels of texts that people label in any case; of the others, people see only the difficult ones."""
     answers = session.execute(
-        select(Text, LlmAnswer.class_name)
+        select(Text, LlmAnswer)
         .join(LlmAnswer, LlmAnswer.text_row == Text.row)
         .where(LlmAnswer.model == llm.name, LlmAnswer.class_name.is_not(None))
     )
-    return {text.id: name for text, name in answers if name is not None and is_shared(llm, text)}
+    labels = {text.id: label_of(answer, llm) for text, answer in answers if is_shared(llm, text)}
+    return {id: label.answer for id, label in labels.items() if label is not None}

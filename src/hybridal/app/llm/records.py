@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import MissingError
-from hybridal.app.db.schema import Class, Consensus, LlmAnswer, Person, Prediction, QueuedText, Text, Vote
+from hybridal.app.db.schema import (
+    Class,
+    Consensus,
+    LabelSet,
+    LabelSetClass,
+    LlmAnswer,
+    Person,
+    Prediction,
+    QueuedText,
+    Text,
+    Vote,
+)
 from hybridal.app.labelling.annotations import annotate, withdraw
 from hybridal.app.labelling.consensus import is_open, lock_text, lock_texts, votes_on
 from hybridal.app.llm.annotator import LlmAnnotator, ModelPrediction, Route, in_overlap, queue_rank, route
 from hybridal.app.llm.llm_client import LlmResult
 from hybridal.app.llm.prompt import LlmLabel, cache_key
 from hybridal.app.people import machine_annotator
+from hybridal.tasks.label_cells import json_list, write_cell
 
 _ROWS_PER_TRANSACTION = 500
 _SHARED_RANK = -2000  # first of all, and the same for all: the LLM's answer must not influence which of them come first
@@ -41,7 +54,7 @@ def cached_result(session: Session, llm: LlmAnnotator, body: str) -> LlmResult |
     stored = session.get(LlmAnswer, cache_key(llm.name, llm.instructions.messages(body)))
     if stored is None:
         return None
-    label = _label_of(stored)
+    label = label_of(stored, llm)
     return LlmResult(label, 0, refused="" if label else stored.reason)
 
 
@@ -59,7 +72,7 @@ def record_result(session: Session, llm: LlmAnnotator, text: Text, result: LlmRe
                 question=key,
                 model=llm.name,
                 text_row=text.row,
-                class_name=label.class_name if label else None,
+                class_name=write_cell(label.answer) if label else None,
                 confidence=label.confidence if label else None,
                 reason=label.reason if label else result.refused,
                 tokens=result.tokens,
@@ -67,14 +80,24 @@ def record_result(session: Session, llm: LlmAnnotator, text: Text, result: LlmRe
         )
         session.flush()
     decision = route(llm.rule, label, _prediction_of(session, text.row), is_shared(llm, text))
-    if decision == "accepted" and label is not None and session.get(Consensus, text.row) is None:
+    if decision == "accepted" and label is not None and not _is_settled(session, text.row):
         person = machine_annotator(session, f"({llm.model})", "llm")
         try:
             own = f"llm:{key[:60]}"  # keys of clients never contain a colon
-            annotate(session, person, text.id, "label", class_name=label.class_name, comment=label.reason, key=own)
+            several = isinstance(label.answer, frozenset)
+            given: dict[str, Any] = {"class_names": sorted(label.answer)} if several else {"class_name": label.answer}
+            annotate(session, person, text.id, "label", comment=label.reason, key=own, **given)
         except MissingError:  # the class was renamed or deleted meanwhile
             return "unusable"
     return decision
+
+
+def _is_settled(session: Session, row: int) -> bool:
+    """Whether a text has a label that decides all classes."""
+    found = session.get(Consensus, row)
+    if found is None or found.label_set is None:
+        return found is not None
+    return session.get_one(LabelSet, found.label_set).classes.is_whole
 
 
 def is_shared(llm: LlmAnnotator, text: Text) -> bool:
@@ -94,7 +117,7 @@ def queue_for_people(session: Session, llm: LlmAnnotator) -> int:
     ).all()
     people = session.scalar(select(func.count()).where(Person.kind == "person", Person.active)) or 1
     for text, answer in left:
-        rank = queue_rank(_label_of(answer))
+        rank = queue_rank(label_of(answer, llm))
         if in_overlap(llm.rule, text.id):
             rank = _SHARED_RANK
             _request_people(session, text, min(people, _PEOPLE_PER_SHARED_TEXT))
@@ -105,12 +128,15 @@ def queue_for_people(session: Session, llm: LlmAnnotator) -> int:
 
 def withdraw_contradicted(session: Session, llm: LlmAnnotator) -> int:
     """Withdraw labels of LLMs that the trained model contradicts by now, so that people get these texts."""
+    of_set = select(LabelSetClass).where(LabelSetClass.set_number == Vote.label_set)
+    of_set = of_set.where(LabelSetClass.class_number == Prediction.class_number, LabelSetClass.present.is_(True))
     contradicted = session.execute(
         select(Person, Vote.text_row, Vote.annotation_number)
         .join(Vote, Vote.person_number == Person.number)
         .join(Consensus, Consensus.text_row == Vote.text_row)
         .join(Prediction, Prediction.text_row == Vote.text_row)
-        .where(Person.kind == "llm", Consensus.source == "llm", Prediction.class_number != Vote.class_number)
+        .where(Person.kind == "llm", Consensus.source == "llm")
+        .where(or_(Prediction.class_number != Vote.class_number, Vote.label_set.is_not(None) & ~of_set.exists()))
         .where(Prediction.probability >= llm.rule.contradiction)
         .limit(_ROWS_PER_TRANSACTION)
     ).all()
@@ -128,10 +154,12 @@ def _request_people(session: Session, text: Text, people: int) -> None:
         text.open = is_open(people, [*votes_on(session, text).values()])
 
 
-def _label_of(answer: LlmAnswer) -> LlmLabel | None:
+def label_of(answer: LlmAnswer, llm: LlmAnnotator) -> LlmLabel | None:
+    """The label of a stored answer of this annotator; None if it was not usable."""
     if answer.class_name is None or answer.confidence is None:
         return None
-    return LlmLabel(answer.class_name, answer.confidence, answer.reason)
+    given: Any = json_list(answer.class_name) if llm.instructions.several else answer.class_name
+    return LlmLabel(given, answer.confidence, answer.reason)
 
 
 def _prediction_of(session: Session, row: int) -> ModelPrediction | None:

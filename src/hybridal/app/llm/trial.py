@@ -17,13 +17,14 @@ TRIAL_TEXTS = 5
 
 @dataclass(frozen=True)
 class TrialAnswer:
-    """The answer for a text; without a class, `problem` says why."""
+    """The answer for a text; without a class, or `classes` if it may have several, `problem` says why."""
 
     text: str
     class_name: str | None
     confidence: float | None
     reason: str
     problem: str
+    classes: list[str] | None = None
 
 
 def try_llm(project: Project) -> list[TrialAnswer]:
@@ -68,4 +69,7 @@ def _answer(text: str, found: LlmResult | Exception | None) -> TrialAnswer:
         return TrialAnswer(text, None, None, "", "The remaining token budget is too small.")
     if found.label is None:
         return TrialAnswer(text, None, None, "", found.refused or unusable_reason(found.raw_reply))
-    return TrialAnswer(text, found.label.class_name, found.label.confidence, found.label.reason, "")
+    given, sure, why = found.label.answer, found.label.confidence, found.label.reason
+    if isinstance(given, str):
+        return TrialAnswer(text, given, sure, why, "")
+    return TrialAnswer(text, None, sure, why, "", sorted(given))

@@ -25,7 +25,7 @@ from hybridal.app.llm.records import llm_counts, spent_tokens
 from hybridal.app.llm.trial import try_llm
 from hybridal.app.web.auth import CurrentProject, Owner
 from hybridal.app.web.project_threads import Router
-from hybridal.app.web.schemas import Items, Schema
+from hybridal.app.web.schemas import Items, Schema, only_several
 
 
 @asynccontextmanager
@@ -126,6 +126,7 @@ class TrialSchema(Schema):
     confidence: float | None
     reason: str
     problem: str
+    classes: Annotated[list[str] | None, only_several("all classes of its answer.")] = None
 
 
 @router.post("/trial")
