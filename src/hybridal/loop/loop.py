@@ -219,6 +219,8 @@ class Experiment:
         label_changes = label_changes or self.label_changes(state)
         state = state.with_encoder(label_changes.encoder)
         self.use_encoder(state.encoder)
+        if isinstance(self.model, EncoderChooser):
+            watch.add({"encoder": self.model.comparing_seconds()})
         with watch("train"):  # fitting the head is all that some updates do
             plan = self.plan(update, state)
         fit = self.model.fit(plan, state.pool, t)

@@ -13,6 +13,7 @@ from hybridal.measures.encoder_choice import MIN_LABELS, choose, is_due
 from hybridal.models.model_protocol import Fit
 from hybridal.models.transformer import TransformerModel
 from hybridal.models.views import ModelView, ScoredCandidates
+from hybridal.system.stopwatch import Stopwatch
 from hybridal.updates import Plan, Weights
 
 
@@ -37,6 +38,7 @@ class EncoderCandidates:
         self._names, self._build, self._observer = tuple(names), build, observer
         self._models: dict[str, TransformerModel] = {}
         self._validation_labels: Ints | None = None
+        self._watch = Stopwatch()
         self._last: tuple[bytes, EncoderChoice | None, EncoderChoice] | None = None
         self.current = self._model(self._names[0])
 
@@ -47,9 +49,15 @@ class EncoderCandidates:
             return EncoderChoice(self._names[0], reason=why) if now is None else replace(now, changed=False)
         known = pool.order.tobytes() + pool.labels[pool.order].tobytes()
         if self._last is None or self._last[:2] != (known, now):  # a study asks more than once
-            losses = {name: self._model(name).held_out_losses(pool) for name in self._names}
-            self._last = known, now, choose(losses, now)
+            with self._watch("encoder"):
+                losses = {name: self._model(name).held_out_losses(pool) for name in self._names}
+                self._last = known, now, choose(losses, now)
         return self._last[2]
+
+    def comparing_seconds(self) -> float:
+        taken = sum(self._watch.seconds.values())
+        self._watch.seconds.clear()
+        return taken
 
     def use_encoder(self, choice: EncoderChoice | None) -> None:
         self.current = self._model(self._names[0] if choice is None else choice.backbone)

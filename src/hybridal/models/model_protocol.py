@@ -84,5 +84,8 @@ class EncoderChooser(Protocol):
     def choose_encoder(self, pool: Pool, now: EncoderChoice | None) -> EncoderChoice:
         """The encoder for these labels; `now` is the choice of the last round, None in the first."""
 
+    def comparing_seconds(self) -> float:
+        """Wall-clock seconds of the comparisons since the last call."""
+
     def use_encoder(self, choice: EncoderChoice | None) -> None:
         """Use the chosen encoder from now on; None is the one that a run begins with."""

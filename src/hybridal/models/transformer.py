@@ -291,8 +291,8 @@ class TransformerModel:
     def held_out_losses(self, pool: Pool) -> Floats:
         """The loss of each labelled text under probes of the pretrained encoder that have not seen it."""
         rows, rng = pool.order, stream(self.seed, "encoder", len(pool))
-        features, labels = self.features.of(rows), pool.labels[rows]
-        return held_out_losses(features, labels, self.objective, rng, self.description_features)
+        described = self.description_features if self._descriptions_help(pool) else None
+        return held_out_losses(self.features.of(rows), pool.labels[rows], self.objective, rng, described)
 
     @property
     def current(self) -> TransformerModel:
