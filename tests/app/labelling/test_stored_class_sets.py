@@ -17,7 +17,7 @@ from hybridal.app.db.schema import Class, LabelSet, Person, Text, Vote
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.bulk import decide_many, undo_many
-from hybridal.app.labelling.consensus import settled_by_text, votes_on
+from hybridal.app.labelling.consensus import counts, settled_by_text, votes_on
 from hybridal.app.labelling.removal import delete_texts, restore_texts
 from hybridal.app.labelling.removed_classes import follow, remove, rows_to_follow
 from hybridal.app.labelling.requirements import settle_some
@@ -140,6 +140,21 @@ def test_labels_of_a_file_may_be_sets(tmp_path: Path, db: str | None) -> None:
         check_books(session)
     found = settled(project)
     assert found == {"x": {"a": True, "b": False, "c": False, "d": True}, "y": dict.fromkeys("abcd", False)}
+    project.close()
+
+
+def test_a_reviewer_keeps_the_rest_of_their_own_answer(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", multi_label=True)
+    with project.sessions.begin() as session:
+        annotate(session, me(project), "t1", "label", class_names=["a", "b"], flagged=True, key="1")
+        annotate(session, me(project), "t1", "label", decisions={"a": False}, key="2", decides=True)
+        check_books(session)
+        assert counts(session)["flagged"] == 0
+    assert settled(project) == {"t1": {"a": False, "b": True, "c": False}}
+    with project.sessions.begin() as session:
+        undo(session, me(project), "3")
+        check_books(session)
+    assert settled(project) == {"t1": {"a": True, "b": True, "c": False}}
     project.close()
 
 

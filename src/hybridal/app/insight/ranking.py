@@ -13,6 +13,7 @@ from hybridal.app.vectors import StoredVectors, stamp_of
 from hybridal.core.outputs import Floats
 
 MAX_RANKED = 500  # texts
+MAX_LISTED = 5000  # texts of a list by the probability of a class
 ROWS_PER_CHUNK = 1024  # vectors converted to float32 at a time, so that they fit into the processor's cache
 CACHE_SECONDS = 10.0  # how long a ranking is reused; while a model scores, it keeps changing
 
@@ -53,6 +54,42 @@ def _likeliest(project: Project, class_number: int, _moment: int) -> Sequence[in
         return ()
     probabilities = np.where(kept.stamps, kept.values[:, kept.about["classes"].index(class_number)], -np.inf)
     return tuple(_largest(probabilities, 2 * MAX_RANKED))
+
+
+def of_class(project: Project, class_number: int, threshold: float, doubtful: bool = False) -> Sequence[int]:
+    """The rows of the texts to which the model gives a class, the most probable first, where a text may have several.
+
+    Args:
+        project: The project.
+        class_number: The class.
+        threshold: The probability from which the class is given.
+        doubtful: The rows of all texts instead, those first whose probability is closest to the threshold.
+
+    Returns:
+        At most `MAX_LISTED` rows; none if the model does not know the class.
+    """
+    kept = project.probabilities.read()
+    if kept is None or class_number not in kept.about["classes"]:
+        return ()
+    probabilities = kept.values[:, kept.about["classes"].index(class_number)]
+    if doubtful:
+        return _largest(np.where(kept.stamps, closeness(probabilities, threshold), -np.inf), MAX_LISTED)
+    return _largest(np.where((kept.stamps != 0) & (probabilities >= threshold), probabilities, -np.inf), MAX_LISTED)
+
+
+def closeness(probabilities: Floats, thresholds: Floats | float) -> Floats:
+    """How close probabilities are to the threshold of their class: 1 there, and 0 if they are 0 or 1.
+
+    A share of the way, since a probability of 0.1 is far from a threshold of 0.5 and close to one of 0.12.
+
+    >>> closeness(np.array([0.0, 0.1, 0.2, 0.6, 1.0]), 0.2).tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+    return np.where(
+        probabilities < thresholds,
+        probabilities / np.maximum(thresholds, 1e-12),
+        (1 - probabilities) / np.maximum(1 - np.asarray(thresholds), 1e-12),
+    )
 
 
 def probabilities_of(project: Project, rows: Sequence[int]) -> dict[int, dict[int, float]]:

@@ -155,17 +155,19 @@ def _check_kind(
 def accumulated(before: CastVote | None, given: CastVote) -> CastVote:
     """The vote of a person after an annotation: one that decides only some classes adds to their earlier vote.
 
-    An adjudication adds only to an earlier adjudication, and what is added to one is part of it.
+    An adjudication that decides only some classes makes the reviewer's own earlier answer part of it: without that, the
+    other classes of a text that they alone have labelled would be unknown.
 
     >>> first = CastVote("person", ClassSet.partial({1: True}), 7)
     >>> accumulated(first, CastVote("person", ClassSet.partial({2: False}), 8)).label
     ClassSet(present=frozenset({1}), absent=frozenset({2}), unknown=frozenset())
     """
     adds = isinstance(given.label, ClassSet) and given.label.absent is not None
-    if before is None or not adds or (given.decides and not before.decides) or not isinstance(before.label, ClassSet):
+    if before is None or not adds or not isinstance(before.label, ClassSet):
         return given
-    label, flagged = before.label.updated(given.label), given.flagged or before.flagged  # type: ignore[arg-type]
-    return CastVote(given.kind, label, given.number, before.decides, flagged)
+    label = before.label.updated(given.label)  # type: ignore[arg-type]
+    flagged = given.flagged or (before.flagged and not given.decides)
+    return CastVote(given.kind, label, given.number, given.decides or before.decides, flagged)
 
 
 def _completed(session: Session, vote: CastVote) -> CastVote:

@@ -103,7 +103,10 @@ class PredictionSchema(Schema):
         description="The round of the model that made the prediction; scoring with the newest takes time."
     )
     classes: Annotated[list[str] | None, only_several("all predicted classes; `class` is the likeliest.")] = None
-    probabilities: Annotated[dict[str, float] | None, only_several("those of the predicted classes.")] = None
+    probabilities: Annotated[
+        dict[str, float] | None,
+        only_several("those of the predicted classes, and of the class `predicted` of the query."),
+    ] = None
 
 
 class Item(Schema):
@@ -167,7 +170,10 @@ Probabilities = Mapping[int, Mapping[int, float]]
 
 
 def predictions_of(
-    session: Session, rows: Sequence[int], probabilities: Probabilities = MappingProxyType({})
+    session: Session,
+    rows: Sequence[int],
+    probabilities: Probabilities = MappingProxyType({}),
+    also: str = "",
 ) -> dict[int, PredictionSchema]:
     """Predictions by the row of the text; texts that no model has scored are missing.
 
@@ -175,6 +181,7 @@ def predictions_of(
         session: A session of the project.
         rows: The rows of the texts.
         probabilities: If a text may have several classes: those of all classes, for the predicted ones.
+        also: A class whose probability is shown even if it is not predicted.
     """
     found = session.execute(
         select(Prediction.text_row, Class.name, Prediction.probability, Prediction.round, LabelSet.classes)
@@ -189,16 +196,19 @@ def predictions_of(
             probability=sure,
             round=round,
             classes=None if given is None else named(given, names),
-            probabilities=None if given is None else _named_probabilities(given, probabilities.get(row, {}), names),
+            probabilities=None
+            if given is None
+            else _named_probabilities(given, probabilities.get(row, {}), names, also),
         )
         for row, name, sure, round, given in found
     }
 
 
 def _named_probabilities(
-    given: ClassSet, probabilities: Mapping[int, float], names: Mapping[int, str]
+    given: ClassSet, probabilities: Mapping[int, float], names: Mapping[int, str], also: str
 ) -> dict[str, float]:
-    return {name: probabilities[n] for n, name in names.items() if n in given.present and n in probabilities}
+    shown = {n: name for n, name in names.items() if n in given.present or name == also}
+    return {name: probabilities[n] for n, name in shown.items() if n in probabilities}
 
 
 def items_of(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Query
 from pydantic import Field
 
+from hybridal.app.db.schema import clean
 from hybridal.app.insight.annotator_agreement import AgreementReport, agreement_report, disagreements, ratings
 from hybridal.app.insight.project_progress import progress, review_texts
 from hybridal.app.insight.set_agreement import SetAgreementReport, set_agreement_report
+from hybridal.app.insight.set_review import contradicted_decisions
 from hybridal.app.insight.set_votes import set_disagreements, set_ratings
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
@@ -19,6 +22,7 @@ from hybridal.app.web.schemas import CleanStr, Counts, GivenClasses, GivenDecisi
 
 router = Router(prefix="/api")
 
+MAX_REVIEWED = 50
 TextLists = dict[str, list[dict[str, Any]]]
 
 
@@ -76,10 +80,25 @@ def get_progress(_: Annotator, project: CurrentProject) -> dict[str, Any]:
 
 
 @router.get("/review")
-def get_review(_: Reviewer, project: CurrentProject) -> TextLists:
-    """Texts about which the model is uncertain, and labels that it contradicts."""
+def get_review(
+    _: Reviewer,
+    project: CurrentProject,
+    class_name: Annotated[
+        str,
+        Query(alias="class", max_length=200, description="If a text may have several: only decisions on this class."),
+    ] = "",
+) -> TextLists:
+    """Texts about which the model is uncertain, and labels that it contradicts.
+
+    If a text may have several classes, it contradicts decisions on one of them; the uncertain texts are those of
+    `GET /api/texts?order=doubt`.
+    """
     with project.reads() as session:
-        return _excerpts(review_texts(session))
+        if read(session)["multi_label"]:
+            return _excerpts(
+                {"contradicted": contradicted_decisions(session, project, MAX_REVIEWED, clean(class_name))}
+            )
+        return _excerpts(review_texts(session, MAX_REVIEWED))
 
 
 def _excerpts(lists: TextLists) -> TextLists:

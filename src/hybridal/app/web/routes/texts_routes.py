@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.app_errors import ForbiddenError, MissingError
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, Text, Vote, clean
-from hybridal.app.insight.ranking import nearest, probabilities_of
+from hybridal.app.insight.ranking import nearest, of_class, probabilities_of
 from hybridal.app.labelling.consensus import (
     CastVote,
     Resolution,
@@ -97,7 +97,14 @@ def list_texts(
     words: Annotated[str, Query(alias="search", max_length=200)] = "",
     class_name: Annotated[str, Query(alias="class", max_length=200)] = "",
     state: State | None = None,
-    predicted: Annotated[str, Query(max_length=200, description="The predicted class.")] = "",
+    predicted: Annotated[
+        str,
+        Query(
+            max_length=200,
+            description="The predicted class. Where a text may have several, the order is by the probability of this "
+            "class; with `doubt`, those closest to its threshold come first, on either side.",
+        ),
+    ] = "",
     order: Annotated[Order | None, Query(description="Order by the model's confidence.")] = None,
     like: Annotated[
         str, Query(max_length=LONGEST_ID, description="The id of a text; the most similar come first.")
@@ -116,6 +123,13 @@ def list_texts(
         if (predicted or order) and not sees_predictions(user, read(session)):
             raise ForbiddenError("In this project annotators do not see predictions; ask an owner.")
         similar = _similarities(session, project, clean(like)) if like else None
+        among = _rows(session, ids) if ids else None if similar is None else [*similar]
+        ranked_by = ""
+        if predicted and read(session)["multi_label"]:
+            ranked_by = clean(predicted)
+            listed = _of_class(session, project, ranked_by, order)
+            among = [*listed] if among is None else [row for row in among if row in {*listed}]
+            predicted, order = "", None
         found = search(
             session,
             clean(words),
@@ -125,10 +139,10 @@ def list_texts(
             by=_own_only(user),
             predicted=clean(predicted),
             order=order,
-            among=_rows(session, ids) if ids else None if similar is None else [*similar],
+            among=among,
             exact=exact,
         )
-        items = _summaries(session, project, found.texts, user)
+        items = _summaries(session, project, found.texts, user, ranked_by)
     if similar is not None:
         rows = {text.id: text.row for text in found.texts}
         items = [item.model_copy(update={"similarity": similar[rows[item.id]]}) for item in items]
@@ -136,6 +150,14 @@ def list_texts(
         bodies = {text.id: text.body for text in found.texts}
         items = [item.model_copy(update={"text": bodies[item.id]}) for item in items]
     return TextPage(items=items, total=found.total, more=found.more, pages=found.pages)
+
+
+def _of_class(session: Session, project: Project, name: str, order: Order | None) -> Sequence[int]:
+    """The rows of a predicted class, where a text may have several; none if there is no such class."""
+    found = session.execute(select(Class.number, Class.threshold).where(Class.name == name)).one_or_none()
+    if found is None or found.threshold is None:
+        return ()
+    return of_class(project, found.number, found.threshold, doubtful=order == "doubt")
 
 
 def _rows(session: Session, ids: Sequence[str]) -> list[int]:
@@ -197,7 +219,9 @@ def _own_only(user: User) -> int | None:
     return None if may(user.role, "reviewer") else user.person.number
 
 
-def _summaries(session: Session, project: Project, texts: Sequence[Text], user: User) -> list[TextSummary]:
+def _summaries(
+    session: Session, project: Project, texts: Sequence[Text], user: User, ranked_by: str = ""
+) -> list[TextSummary]:
     rows, person = [text.row for text in texts], _own_only(user)
     votes = {
         row: [vote for number, vote in by_person.items() if person in (None, number)]
@@ -212,7 +236,9 @@ def _summaries(session: Session, project: Project, texts: Sequence[Text], user: 
     newest = dict(session.execute(comments).all())
     settings, known = read(session), {}
     if sees_predictions(user, settings):
-        known = predictions_of(session, rows, probabilities_of(project, rows) if settings["multi_label"] else {})
+        known = predictions_of(
+            session, rows, probabilities_of(project, rows) if settings["multi_label"] else {}, ranked_by
+        )
     return [
         TextSummary(
             id=text.id,

@@ -2,6 +2,7 @@
 import { colourOf } from "./class-buttons.js";
 import { el, bdi } from "./dom.js";
 import { percent } from "./format.js";
+import { predicted } from "./proposals.js";
 
 /** A class by its name and colour. @param {{name: string}[]} classes */
 export function classBadge(name, classes, prefix = "", suffix = "") {
@@ -10,14 +11,37 @@ export function classBadge(name, classes, prefix = "", suffix = "") {
   return el("span", { class: "badge" }, swatch, prefix || null, bdi(name), suffix || null);
 }
 
+/**
+ * The badges of a set of classes: those that the text has, and if only some are decided, those that it does not have and
+ * those that are open.
+ * @param {{classes: string[], decisions?: Record<string, boolean | null>}} answer
+ */
+export function setBadges({ classes: names, decisions }, classes, suffix = "") {
+  const some = (what) => Object.entries(decisions ?? {}).filter(([, has]) => has === what).map(([name]) => name);
+  const [absent, open] = [some(false), some(null)];
+  const group = (prefix, listed) => (listed.length ? [el("span", { class: "badge", title: listed.join(", ") }, prefix, bdi(listed.join(", ")))] : []);
+  const none = names.length || decisions ? [] : [el("span", { class: "badge" }, "none of these", suffix || null)];
+  const present = names.map((name, at) => classBadge(name, classes, "", at === names.length - 1 ? suffix : ""));
+  return [...present, ...none, ...group("not:", absent), ...group("open:", open)];
+}
+
+/** The badges of a label, and of the classes that the model predicts instead or in addition. */
+function labelAndPrediction(item, classes) {
+  const source = { file: "from the file", llm: "by the LLM", adjudicated: "decided" }[item.source];
+  const names = item.classes ?? (item.class ? [item.class] : null);
+  const label = names ? setBadges({ ...item, classes: names }, classes, source) : [el("span", { class: "badge" }, "no label")];
+  const others = [...predicted(item)].filter(([name]) => !names?.includes(name));
+  const unlikely = Object.entries(item.prediction?.probabilities ?? {}).filter(([name]) => !item.prediction.classes.includes(name));
+  return [
+    ...label,
+    ...others.map(([name, probability]) => classBadge(name, classes, "model:", percent(probability))),
+    ...unlikely.map(([name, probability]) => classBadge(name, classes, "model: not", percent(probability))),
+  ];
+}
+
 /** All badges of a text in a list. */
 export function facts(item, classes) {
-  const sources = { file: "from the file", llm: "by the LLM", adjudicated: "decided" };
-  const all = [
-    item.class ? classBadge(item.class, classes, "", sources[item.source]) : el("span", { class: "badge" }, "no label"),
-  ];
-  if (item.prediction && item.prediction.class !== item.class)
-    all.push(classBadge(item.prediction.class, classes, "model:", percent(item.prediction.probability)));
+  const all = labelAndPrediction(item, classes);
   if (item.similarity != null) all.push(el("span", { class: "badge" }, `${percent(item.similarity)} similar`));
   if (item.split === "validation") all.push(el("span", { class: "badge strong" }, "validation"));
   if (item.deleted) all.push(el("span", { class: "badge strong" }, "deleted"));

@@ -1,18 +1,24 @@
-/** Labels several selected texts of a list at once, each as predicted or all as one class; with undo. */
+/**
+ * Labels several selected texts of a list at once, each as predicted or all as one class; with undo. Where a text may have
+ * several classes, one class is decided for all of them and their other classes stay as they are.
+ */
 import { post } from "./api.js";
 import { onPress } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { count, whole } from "./format.js";
 import { newKey } from "./idempotency-key.js";
+import { proposed } from "./proposals.js";
 import { toast, showErrors } from "./toast.js";
 
 export class Bulk {
   /** @type {Map<string, {item: any, box: HTMLInputElement}>} */
   #boxes = new Map();
 
-  /** @param {{name: string}[]} classes @param {() => Promise<unknown>} changed */
-  constructor(classes, changed) {
+  /** @param {{classes: {name: string}[], multi_label: boolean}} project @param {() => Promise<unknown>} changed */
+  constructor({ classes, multi_label: several }, changed) {
     this.changed = changed;
+    this.several = several;
+    this.savers = several ? [byId("has-class"), byId("lacks-class")] : [byId("label-all")];
     this.all = byId("select-all");
     this.class = byId("bulk-class");
     this.class.append(...classes.map(({ name }) => el("option", { value: name }, name)));
@@ -21,19 +27,22 @@ export class Bulk {
       this.#show();
     });
     this.class.addEventListener("change", () => this.#show());
-    onPress(byId("confirm"), () => this.#label((item) => item.prediction?.class));
-    onPress(byId("label-all"), () => this.#label(() => this.class.value));
+    const labelOf = (item) => (several ? item.prediction && proposed(item) : item.prediction?.class);
+    onPress(byId("confirm"), () => this.#label(labelOf));
+    if (several) this.savers.forEach((button, at) => onPress(button, () => this.#decide(at === 0)));
+    else onPress(byId("label-all"), () => this.#label(() => this.class.value));
     this.begin();
   }
 
-  /** Clears the selection for another page of the list. */
-  begin() {
+  /** Clears the selection for another page of the list. @param {string} [name] the class to offer */
+  begin(name = "") {
     this.#boxes.clear();
     this.all.checked = false;
+    if (name) this.class.value = name;
     this.#show();
   }
 
-  /** The checkbox of a text; none if it is labelled or a validation text. */
+  /** The checkbox of a text; none if it is a validation text, or has its only class. */
   box(item) {
     if (item.class || item.split === "validation") return null;
     const box = el("input", { type: "checkbox", "aria-label": `Select “${item.text.slice(0, 60)}”`, onchange: () => this.#show() });
@@ -46,7 +55,7 @@ export class Bulk {
   renew(item) {
     const known = this.#boxes.get(item.id);
     if (known) {
-      if (known.item.prediction?.class !== item.prediction?.class) known.box.checked = false;
+      if (String(proposed(known.item)) !== String(proposed(item))) known.box.checked = false;
       known.item = item;
     }
     this.#show();
@@ -63,19 +72,31 @@ export class Bulk {
     this.all.indeterminate = n > 0 && n < this.#boxes.size;
     byId("confirm").disabled = !this.#selected.some(({ prediction }) => prediction);
     this.class.disabled = !n;
-    byId("label-all").hidden = !this.class.value;
-    byId("label-all").disabled = !n;
+    for (const button of this.savers) {
+      button.hidden = !this.class.value;
+      button.disabled = !n;
+    }
   }
 
-  #label(classOf) {
-    const labels = Object.fromEntries(this.#selected.map((item) => [item.id, classOf(item)]).filter(([, name]) => name));
+  #label(labelOf) {
+    const labels = Object.fromEntries(this.#selected.map((item) => [item.id, labelOf(item)]).filter(([, label]) => label));
+    return this.#send("/api/annotations/many", { labels }, Object.keys(labels).length);
+  }
+
+  #decide(present) {
+    const texts = this.#selected.map(({ id }) => id);
+    return this.#send("/api/decisions/many", { class: this.class.value, present, texts }, texts.length);
+  }
+
+  #send(path, body, all) {
     return showErrors(async () => {
       const key = newKey();
-      const { n } = await post("/api/annotations/many", { key, labels });
-      const left = Object.keys(labels).length - n;
-      const sentence = `${count(n, "text")} labelled${left ? `; ${whole(left)} skipped, because ${left === 1 ? "it has" : "they have"} been labelled meanwhile` : ""}.`;
+      const { n } = await post(path, { key, ...body });
+      const left = all - n;
+      const why = this.several ? "decided already, or another person is labelling" : "been labelled meanwhile";
+      const skipped = this.several ? `${whole(left)} skipped: ${why}` : `${whole(left)} skipped, because ${left === 1 ? "it has" : "they have"} ${why}`;
       this.class.value = "";
-      toast(sentence, n ? { stays: true, undo: () => this.#undo(key) } : {});
+      toast(`${count(n, "text")} labelled${left ? `; ${skipped}` : ""}.`, n ? { stays: true, undo: () => this.#undo(key) } : {});
       await this.changed();
       // The pressed button is now disabled, so move the focus.
       (byId("bulk").hidden ? byId("items") : this.all).focus({ preventScroll: true });

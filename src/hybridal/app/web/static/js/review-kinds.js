@@ -13,11 +13,11 @@ const KEEP_HELP = [KEEP, "keeps the label."];
 
 /**
  * @typedef {{name: string, title: string, about: string, none: string, load: () => Promise<any[]>, most?: number,
- *   keys?: string[][],
+ *   keys?: string[][], tools?: () => HTMLElement,
  *   showSummary?: (place: HTMLElement) => Promise<void>,
  *   draw: (item: any, settle: (act: () => Promise<any>) => void) => HTMLElement[]}} Kind
  *   `most` is the length at which the server cuts the list; a list without it is not counted. `showSummary` fills a
- *   panel above the list.
+ *   panel above the list, and `tools` makes the controls above it. Items with a `key` may be several of one text.
  * @param {{classes: {name: string}[]}} project its classes are read again for every row, because they may change
  * @returns {Kind[]}
  */

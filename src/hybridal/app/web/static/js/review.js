@@ -7,6 +7,7 @@ import { frame } from "./frame.js";
 import { listen } from "./keys.js";
 import { renewList } from "./live-list.js";
 import { kinds } from "./review-kinds.js";
+import { setKinds } from "./review-set-kinds.js";
 import { openText } from "./text-dialog.js";
 import { toast, showErrors } from "./toast.js";
 
@@ -16,7 +17,7 @@ const MIN_READING_MS = 250;
 const UNLISTED = "This text is no longer in the list: another person has decided it, or the model was updated.";
 
 const { project, trainer } = await frame;
-const all = kinds(project);
+const all = project.multi_label ? setKinds(project, () => showErrors(() => load(all.find(isOpen)))) : kinds(project);
 let changed = -Infinity;
 let latestRequest = 0;
 const tabs = all.map((kind) =>
@@ -67,6 +68,7 @@ function open(kind) {
   byId("panel").setAttribute("aria-labelledby", `tab-${kind.name}`);
   const keys = (kind.keys ?? []).flatMap(([key, does]) => [" ", el("kbd", {}, key), ` ${does}`]);
   byId("about").replaceChildren(kind.about, ...keys);
+  byId("review-tools").replaceChildren(...(kind.tools ? [kind.tools()] : []));
   byId("items").replaceChildren();
   byId("review-summary").hidden = !kind.showSummary;
   return showErrors(() => load(kind));
@@ -92,7 +94,7 @@ async function load(kind, isSettled = false) {
   if (request !== latestRequest) return; // another tab was opened, or a text was settled meanwhile
   tally(kind, items.length);
   const names = project.classes.map(({ name }) => name);
-  const rows = items.map((item) => ({ id: item.id, source: JSON.stringify([item, names]), draw: () => row(kind, item) }));
+  const rows = items.map((item) => ({ id: item.key ?? item.id, source: JSON.stringify([item, names]), draw: () => row(kind, item) }));
   const none = { id: "", source: "", draw: () => el("li", { class: "nothing" }, kind.none) };
   const wasShown = byId("items").children.length > 0;
   const isChanged = renewList(byId("items"), rows.length ? rows : [none]);

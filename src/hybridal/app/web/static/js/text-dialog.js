@@ -1,6 +1,7 @@
 /** The dialog with one text: its label, its history, and a form to change the label. */
 import { get, link } from "./api.js";
-import { facts } from "./badges.js";
+import { facts, setBadges } from "./badges.js";
+import { classChecks } from "./class-checks.js";
 import { classSelect } from "./class-select.js";
 import { contextList } from "./context-list.js";
 import { onSubmit } from "./controls.js";
@@ -11,17 +12,17 @@ import { idempotentPost } from "./idempotent-post.js";
 
 /**
  * @param {string} id
- * @param {{classes: {name: string}[], me: {name: string, role: string}}} project
+ * @param {{classes: {name: string}[], multi_label: boolean, me: {name: string, role: string}}} project
  * @param {() => void} changed
  */
 export async function openText(id, project, changed) {
   const item = await get(`/api/texts/${encodeURIComponent(id)}`);
   const decides = decidesForOthers(item, project.me);
   const own = currentAnnotation(item.annotations, project.me);
-  const select = classSelect(project.classes, "choose a class", decides ? item.class : own?.class);
-  select.autofocus = true;
-  select.removeAttribute("aria-label"); // the form labels it
-  select.setAttribute("aria-describedby", "text-problem");
+  const question = decides ? "Final class (removes earlier flags)" : "Your label";
+  const choice = project.multi_label
+    ? setChoice(project.classes, decides ? "Final classes (removes earlier flags)" : "Your label", decides ? item : own)
+    : classChoice(project.classes, question, decides ? item.class : own?.class);
   const flagged = el("input", { type: "checkbox", checked: Boolean(own?.flagged) });
   const comment = el("textarea", { rows: 2, maxlength: 2000, dir: "auto" });
   comment.value = own?.comment ?? "";
@@ -36,12 +37,7 @@ export async function openText(id, project, changed) {
       el("p", { class: "written whole", dir: "auto", tabindex: 0, role: "region", "aria-label": "Text" }, item.text),
       facts(item, project.classes),
       el("details", {}, el("summary", {}, "Other columns of the file"), contextList(item.context)),
-      el(
-        "label",
-        {},
-        decides ? "Final class (removes earlier flags)" : "Your label",
-        select,
-      ),
+      choice.root,
       decides ? null : el("label", { class: "check" }, flagged, "Flag it for a reviewer"),
       decides ? null : el("label", {}, "Comment", comment),
       problem,
@@ -54,7 +50,7 @@ export async function openText(id, project, changed) {
         el("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close"),
       ),
       el("h3", {}, "History"),
-      history(item.annotations),
+      history(item.annotations, project.classes),
     ),
   );
   onSubmit(dialog.firstChild, save);
@@ -62,9 +58,9 @@ export async function openText(id, project, changed) {
   dialog.showModal();
 
   async function save() {
-    const body = { text: id, class: select.value };
-    select.ariaInvalid = String(!body.class);
-    if (!body.class) return void (select.focus(), (problem.textContent = "Choose a class first."));
+    const answer = choice.answer();
+    if (!answer) return void (problem.textContent = "Choose a class first.");
+    const body = { text: id, ...answer };
     await showProblem(async () => {
       if (decides) await send("/api/adjudications", body);
       else
@@ -89,6 +85,26 @@ export async function openText(id, project, changed) {
   }
 }
 
+/** A select element for the class of a text. */
+function classChoice(classes, label, chosen) {
+  const select = classSelect(classes, "choose a class", chosen);
+  select.autofocus = true;
+  select.removeAttribute("aria-label"); // the form labels it
+  select.setAttribute("aria-describedby", "text-problem");
+  const answer = () => {
+    select.ariaInvalid = String(!select.value);
+    if (!select.value) select.focus();
+    return select.value ? { class: select.value } : null;
+  };
+  return { root: el("label", {}, label, select), answer };
+}
+
+/** Checkboxes for the classes of a text that may have several; none of them is an answer. */
+function setChoice(classes, label, given) {
+  const checks = classChecks(classes, `${label}; without any, none of the classes`, given?.classes ?? []);
+  return { root: checks.root, answer: () => ({ classes: checks.chosen() }) };
+}
+
 /** Whether saving is a final decision: a reviewer opens a text that other people have labelled. */
 function decidesForOthers(item, me) {
   return me.role !== "annotator" && item.annotations.some(({ person, action }) => person !== me.name && action === "label");
@@ -104,12 +120,13 @@ function currentAnnotation(annotations, me) {
   return valid.at(-1);
 }
 
-function history(annotations) {
+function history(annotations, classes) {
   if (!annotations.length) return el("p", { class: "muted small" }, "No annotations yet.");
-  const described = ({ action, class: name, decides }) =>
-    action === "label"
-      ? [decides ? " decided for " : " chose ", bdi(name)]
-      : [{ skip: " skipped it", withdraw: " undid that" }[action]];
+  const given = (annotation) => (annotation.classes ? setBadges(annotation, classes) : [bdi(annotation.class)]);
+  const described = (annotation) =>
+    annotation.action === "label"
+      ? [annotation.decides ? " decided for " : " chose ", ...given(annotation)]
+      : [{ skip: " skipped it", withdraw: " undid that" }[annotation.action]];
   const flag = ({ flagged }) => (flagged ? " and flagged it" : null);
   const line = (annotation) =>
     el(

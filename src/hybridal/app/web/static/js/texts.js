@@ -19,7 +19,7 @@ for (const select of [form.elements.class, form.elements.predicted].filter(Boole
   select.append(...project.classes.map(({ name }) => el("option", { value: name }, name)));
 for (const [name, value] of new URLSearchParams(location.search))
   if (form.elements[name]) form.elements[name].value = value;
-const bulk = new Bulk(project.classes, () => showErrors(load));
+const bulk = new Bulk(project, () => showErrors(load));
 let page = Number(new URLSearchParams(location.search).get("page")) || 1;
 let typing = 0;
 let latestRequest = 0;
@@ -68,7 +68,7 @@ async function load() {
   history.replaceState(null, "", given.length ? `?${new URLSearchParams(given)}` : location.pathname);
   byId("found").textContent = (found.more ? "more than " : "") + count(found.total, "text");
   if (project.me.role === "owner") byId("removal").replaceChildren(...deleteFoundButtons(found, query, () => showErrors(load)));
-  bulk.begin();
+  bulk.begin(project.multi_label ? query.predicted : "");
   const none = el("li", { class: "nothing" }, "No texts found. Try fewer words or another state.");
   replaceContent(byId("items"), found.items.length ? found.items.map(row) : [none]);
   pager(found);

@@ -1,0 +1,155 @@
+"""The pages Texts and Review where a text may have several classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import select, update
+
+from hybridal.app.db.class_set import ClassSet
+from hybridal.app.db.schema import Class, Prediction, Text
+from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.stored_class_sets import store_sets
+from hybridal.app.people import add_person
+
+from ..made_up import me
+from .axe import Axe
+from .served import Served, served
+from .test_axe import checked
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+THRESHOLD = 0.4
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path / "p", multi_label=True, validation_first=0, validation_share=0.0, overlap=1.0) as opened:
+        yield opened
+
+
+def score(app: Served, probabilities: Mapping[str, list[float]]) -> None:
+    """Give texts the probabilities of a model that gives a class from 0.4 on."""
+    with app.project.sessions.begin() as session:
+        session.execute(update(Class).values(threshold=THRESHOLD))
+        rows = dict(session.execute(select(Text.id, Text.row)).all())
+        for id, values in probabilities.items():
+            given = ClassSet.of(number for number, value in enumerate(values, 1) if value >= THRESHOLD)
+            found = {"class_number": int(np.argmax(values)) + 1, "label_set": store_sets(session, [given])[given]}
+            session.add(Prediction(text_row=rows[id], **found, probability=max(values), entropy=0.3, round=1))
+    app.project.probabilities.begin({"classes": [1, 2, 3]}, 3)
+    at = [rows[id] for id in probabilities]
+    app.project.probabilities.write(at, np.array([*probabilities.values()]), [2] * len(at))
+
+
+def items(page: Page) -> list[str]:
+    return [text.inner_text() for text in page.locator(".item .written").all()]
+
+
+def test_texts_are_listed_and_decided_by_one_class(window: Window, app: Served, axe: Axe) -> None:
+    score(app, {"t1": [0.9, 0.1, 0.1], "t2": [0.7, 0.5, 0.1], "t3": [0.35, 0.1, 0.1], "t4": [0.01, 0.8, 0.1]})
+    with app.project.sessions.begin() as session:
+        annotate(session, me(app.project), "t2", "label", decisions={"b": True}, key="1")
+    page = window.open(app.link, at="/texts?predicted=a&order=sure")
+    expect(page.locator("#found")).to_have_text("2 texts")
+    assert items(page) == ["text 1", "text 2"]
+    expect(page.locator(".item").first).to_contain_text("no labelmodel:a90%")
+    page.get_by_label("Order").select_option("doubt")
+    expect(page.locator(".item").first).to_contain_text("text 3")
+    assert items(page) == ["text 3", "text 2", "text 1", "text 4"]
+    expect(page.locator(".item").first).to_contain_text("model: nota35%")
+    page.get_by_label("Order").select_option("sure")
+    expect(page.locator("#found")).to_have_text("2 texts")
+    page.get_by_label("Select all on this page").check()
+    page.get_by_role("button", name="They have it").click()
+    expect(page.locator("#toasts")).to_contain_text("2 texts labelled.")
+    expect(page.locator(".item").last).to_contain_text("ab")  # the decision on b stays
+    assert checked(page, axe, "texts") == []
+    page.locator("#toasts").get_by_role("button", name="Undo").click()
+    expect(page.locator("#toasts")).to_contain_text("2 labels undone.")
+
+
+def test_predicted_sets_are_confirmed(window: Window, app: Served) -> None:
+    score(app, {"t1": [0.9, 0.1, 0.6], "t2": [0.1, 0.1, 0.1]})
+    page = window.open(app.link, at="/texts")
+    for number in (1, 2, 3):
+        page.get_by_label(f"Select “text {number}”").check()
+    page.get_by_role("button", name="Confirm predictions").click()
+    expect(page.locator("#toasts")).to_contain_text("2 texts labelled.")
+    page.get_by_label("State").select_option("labelled")
+    expect(page.locator("#found")).to_have_text("2 texts")
+    expect(page.locator(".item", has_text="text 1").locator(".badge")).to_have_text(["a", "c"])
+    expect(page.locator(".item", has_text="text 2").locator(".badge")).to_have_text(["none of these"])
+
+
+def test_an_opened_text_shows_and_changes_its_set(window: Window, app: Served, axe: Axe) -> None:
+    with app.project.sessions.begin() as session:
+        annotate(session, me(app.project), "t1", "label", class_names=["a", "b"], key="1")
+    page = window.open(app.link, at="/texts?state=labelled")
+    page.get_by_role("button", name="Open").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("checkbox", name="b")).to_be_checked()
+    assert checked(page, axe, "a text with several classes") == []
+    dialog.get_by_role("checkbox", name="b").uncheck()
+    dialog.get_by_role("checkbox", name="c").check()
+    dialog.get_by_role("button", name="Save").click()
+    expect(page.locator(".item .badge")).to_have_text(["a", "c"])
+    page.get_by_role("button", name="Open").click()
+    expect(dialog.locator(".history li").first).to_contain_text("chose ac")
+    expect(dialog.locator(".history li").last).to_contain_text("chose ab")
+
+
+def test_one_class_of_a_label_is_reviewed(
+    window: Window, app: Served, axe: Axe, shot: Callable[[Page, str], None]
+) -> None:
+    score(app, {"t1": [0.05, 0.9, 0.97], "t2": [0.9, 0.1, 0.1]})
+    with app.project.sessions.begin() as session:
+        annotate(session, me(app.project), "t1", "label", class_names=["a", "b"], key="1")
+        annotate(session, me(app.project), "t2", "label", class_names=["a"], key="2")
+    page = window.open(app.link, at="/review")
+    rows = page.locator(".item")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("abmodel:c97%, given from 40%")
+    assert checked(page, axe, "decisions") == []
+    page.set_viewport_size({"width": 1280, "height": 800})
+    shot(page, "several-review")
+    page.get_by_label("Only decisions on a class").select_option("a")
+    expect(rows).to_have_count(1)
+    page.wait_for_timeout(300)
+    page.keyboard.press(".")
+    expect(rows).to_have_count(0)
+    page.get_by_label("Only decisions on a class").select_option("")
+    expect(rows).to_have_count(1)
+    page.wait_for_timeout(300)
+    page.get_by_role("button", name="Keep: It does not have c").click()
+    expect(page.locator("#items")).to_contain_text("The model clearly contradicts no decision")
+    page.goto(f"{app.address}/texts?state=labelled&search=text 1")
+    expect(page.locator(".item .badge").first).to_have_text("bdecided")
+
+
+def test_contested_classes_are_decided(
+    window: Window, app: Served, axe: Axe, shot: Callable[[Page, str], None]
+) -> None:
+    with app.project.sessions.begin() as session:
+        ada, bo = (add_person(session, name, "annotator") for name in ("Ada", "Bo"))
+        annotate(session, ada, "t1", "label", class_names=["a", "b"], key="1")
+        annotate(session, bo, "t1", "label", class_names=["a", "c"], key="2", comment="c, surely")
+    page = window.open(app.link, at="/review#disagreements")
+    row = page.locator(".item")
+    expect(row).to_contain_text("All agree on")
+    expect(row.get_by_role("group", name="b", exact=True)).to_contain_text("Yes AdaNo Bo")
+    assert checked(page, axe, "contested") == []
+    page.set_viewport_size({"width": 360, "height": 740})
+    shot(page, "several-contested-phone-dark")
+    row.get_by_role("button", name="Yes Ada").click()
+    expect(row.get_by_role("button", name="Decide")).to_be_disabled()
+    row.get_by_role("button", name="No Ada").click()
+    row.get_by_role("button", name="Decide").click()
+    expect(page.locator("#items")).to_contain_text("There are no disagreements.")
+    page.goto(f"{app.address}/texts?state=labelled")
+    expect(page.locator(".item .badge")).to_have_text(["a", "bdecided"])
