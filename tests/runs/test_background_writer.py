@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
-import time
 from threading import Event
+from traceback import walk_stack
 
 import pytest
 
 from hybridal.runs.background_writer import BackgroundWriter
+
+from ..helpers.waiting import wait_until
 
 
 def fail() -> None:
@@ -60,10 +63,18 @@ def test_running_write_is_finished_when_the_run_fails() -> None:
 def test_ctrl_c_during_the_wait_keeps_the_lock_until_the_write_ends(before: type[BaseException] | None) -> None:
     written = list[str]()
 
+    def waits() -> bool:
+        names = [frame.f_code.co_name for frame, _ in walk_stack(sys._current_frames()[main])]
+        return names[0] == "wait" and "__exit__" in names
+
+    def interrupt(*_: object) -> None:
+        interrupted.set()
+        raise KeyboardInterrupt
+
     def slowly() -> None:
-        time.sleep(0.1)
+        wait_until(waits)
         signal.pthread_kill(main, signal.SIGINT)
-        time.sleep(0.1)
+        interrupted.wait(60)
         written.append("one")
 
     def broken_off() -> None:
@@ -72,7 +83,11 @@ def test_ctrl_c_during_the_wait_keeps_the_lock_until_the_write_ends(before: type
             if before:
                 raise before
 
-    main = threading.get_ident()
-    with pytest.raises(KeyboardInterrupt):
-        broken_off()
+    main, interrupted = threading.get_ident(), threading.Event()
+    usual = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            broken_off()
+    finally:
+        signal.signal(signal.SIGINT, usual)
     assert written == ["one"]

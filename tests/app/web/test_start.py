@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio import CapacityLimiter
 from fastapi.testclient import TestClient
 
 from hybridal.app.project import Project
@@ -27,6 +28,7 @@ from hybridal.errors import UserError
 from hybridal.system.files import identity_of
 from hybridal.system.lock import locked
 
+from ...helpers.waiting import wait_until
 from ..made_up import make, people
 from .visits import HOME
 
@@ -231,13 +233,13 @@ def test_a_folder_that_takes_anothers_name_is_never_served_as_the_other(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_end = threading.Event()
+    monkeypatch.setattr(module, "SCAN_SECONDS", 60)  # no scan but the first
+    monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(UnusedTrainer, "stop", lambda _: may_end.wait(5))
     with visited(folder) as operator:
+        operator.until(lambda found: all(one["trainer"] for one in found.values()) and len(found) == 2)
         operator.get("/open/mails")
         assert operator.get("/p/mails/api/project").status_code == 200
-        monkeypatch.setattr(module, "SCAN_SECONDS", 60)  # no scan
-        monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)
-        monkeypatch.setattr(UnusedTrainer, "stop", lambda _: may_end.wait(5))
-        time.sleep(0.1)
         (folder / "mails").rename(tmp_path / "gone")
         (folder / "old news").rename(folder / "mails")
         for _ in range(2):
@@ -275,7 +277,14 @@ def test_a_disk_that_does_not_answer_makes_no_other_project_wait(folder: Path, m
 
 
 def test_a_project_with_busy_threads_does_not_delay_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limiters: list[CapacityLimiter] = []
+
+    def limiter(threads: int) -> CapacityLimiter:
+        limiters.append(CapacityLimiter(threads))
+        return limiters[-1]
+
     monkeypatch.setattr(project_threads, "MAX_THREADS", 2)
+    monkeypatch.setattr(project_threads, "CapacityLimiter", limiter)
     with visited(folder) as operator:
         for name in ("mails", "old%20news"):
             operator.get(f"/open/{name}")
@@ -285,7 +294,7 @@ def test_a_project_with_busy_threads_does_not_delay_others(folder: Path, monkeyp
             session.connection()
             for one in asked:
                 one.start()
-            time.sleep(0.3)
+            wait_until(lambda: max(one.statistics().tasks_waiting for one in limiters) == 58)
             statuses: list[int] = []
             free = ["/p/old%20news/api/next", "/p/mails/api/texts"]  # of another project, and what is not labelling
             other = threading.Thread(target=lambda: statuses.extend(operator.get(path).status_code for path in free))
@@ -358,7 +367,7 @@ def test_broken_project_folder_is_reported_and_harms_no_other(folder: Path) -> N
 def test_a_folder_that_may_not_be_looked_into_and_one_that_is_away_stop_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, iterdir = Path.exists, Path.iterdir
+    real, iterdir, scans = Path.exists, Path.iterdir, list[Path]()
 
     def exists(path: Path) -> bool:
         if path.parent.name == "old news":
@@ -367,6 +376,7 @@ def test_a_folder_that_may_not_be_looked_into_and_one_that_is_away_stop_nothing(
 
     def away(path: Path) -> Iterator[Path]:
         if path == folder:
+            scans.append(path)
             raise OSError(5, "Input/output error")
         return iterdir(path)
 
@@ -375,7 +385,7 @@ def test_a_folder_that_may_not_be_looked_into_and_one_that_is_away_stop_nothing(
     with visited(folder) as operator:
         assert operator.projects()["old news"]["problem"] == "The folder cannot be used (Permission denied)."
         monkeypatch.setattr(Path, "iterdir", away)
-        time.sleep(0.1)
+        wait_until(lambda: len(scans) > 2)
         assert operator.projects()["mails"]["trainer"]
         monkeypatch.setattr(Path, "iterdir", iterdir)
 

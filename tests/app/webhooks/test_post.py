@@ -68,7 +68,7 @@ def test_slow_response_is_cut_off(receiver: Receiver, monkeypatch: pytest.Monkey
         begun = time.monotonic()
         with pytest.raises(UserError, match=r"No answer within 0\.3 seconds"):
             post(f"http://127.0.0.1:{server.getsockname()[1]}/", {}, b"{}")
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < 5  # all of it would take seven seconds
 
 
 def test_a_name_that_is_found_too_late_is_not_called(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
