@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hybridal.tasks.class_names import (
     MANY_CLASSES,
     MAX_LISTED_GROUPS,
     choose_classes,
+    note_joined_names,
     note_lookalikes,
     note_many_classes,
     refuse_measurements,
@@ -118,3 +120,20 @@ def test_very_many_classes_are_mentioned(caplog: pytest.LogCaptureFixture) -> No
     assert caplog.messages[0].startswith(
         "mail.csv: 1,001 classes for 5,000 labels; with more than 1,000 a round can take"
     )
+
+
+@pytest.mark.parametrize(
+    ("found", "asked", "told"),
+    [
+        (["a", "b", "c", "a; b"], [], "'a; b' seems to be several, a and b; .*`label_separator` ';'"),
+        (["a", "b", "c", "c|a|b"], [], r"'c\|a\|b' seems to be several, c, a and b; .*'\|'"),
+        (["a", "b", "a; b"], ["a", "b", "a; b"], None),
+        (["a", "a; b"], [], None),
+        (["a", "b", "a; ", None], [], None),
+    ],
+)
+def test_labels_that_were_not_split_are_noticed(found: list[str | None], asked: list[str], told: str | None) -> None:
+    messages: list[str] = []
+    note_joined_names("train.csv", found, asked, messages.append)
+    assert len(messages) == (told is not None)
+    assert told is None or re.search(told, messages[0])

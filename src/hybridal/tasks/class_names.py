@@ -10,6 +10,9 @@ from hybridal.tasks.label_cells import names_of
 from hybridal.tasks.read import Rows
 from hybridal.tasks.task import check_classes
 
+SEPARATORS = (";", ",", "|", "/", "+")
+"""What often stands between the classes of a text."""
+
 _log = logging.getLogger(__name__)
 # Maximum number of similar names in a message: a column of free text has hundreds.
 MAX_LISTED_GROUPS = 5
@@ -151,6 +154,28 @@ def note_lookalikes(
         f"{where}: {', '.join(shown)} are different classes, though only capitals or blanks differ; spell them "
         "alike if they mean the same."
     )
+
+
+def note_joined_names(
+    where: str, found: Iterable[str | None], asked: Sequence[str], notify: Callable[[str], None] | None = None
+) -> None:
+    """Warn about a label that consists of others, such as "food; sport": several labels of a text that were not split.
+
+    There is no warning if it was requested by name. Without `notify` the message is logged.
+
+    >>> note_joined_names("mail.csv", ["food", "sport", "food; sport"], [], notify=print)
+    mail.csv: the class 'food; sport' seems to be several, food and sport; if a text may have several, name what ...
+    """
+    names = {*filter(None, found)}
+    for name in sorted(names - {*asked}):
+        for separator in SEPARATORS:
+            parts = [part.strip() for part in name.split(separator)]
+            if len(parts) > 1 and names.issuperset(parts):
+                (notify or _log.warning)(
+                    f"{where}: the class {name!r:.60} seems to be several, {', '.join(parts[:-1])} and {parts[-1]}; if "
+                    f"a text may have several, name what stands between them: `label_separator` {separator!r}."
+                )
+                return
 
 
 def _lookalikes(names: set[str], asked: set[str]) -> list[list[str]]:

@@ -10,7 +10,7 @@ from typing import Any
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.task_source import source_of
 from hybridal.errors import UserError
-from hybridal.tasks.class_names import choose_classes, note_lookalikes, note_many_classes
+from hybridal.tasks.class_names import choose_classes, note_joined_names, note_lookalikes, note_many_classes
 from hybridal.tasks.label_cells import as_sets, has_several, names_of, numbered
 from hybridal.tasks.overlaps import note_overlaps
 from hybridal.tasks.read import LabelColumn, Rows, read_rows
@@ -88,6 +88,7 @@ def load_files(
     known = names_of(rows["train"].labels)
     note_many_classes(str(path), names, len(known), notify)
     note_lookalikes(str(path), known, source.classes or (), notify)
+    note_joined_names(str(path), known, source.classes or (), notify)
     splits = {name: _split(part, name if len(rows) > 1 else None, names, sets) for name, part in rows.items()}
     _check_ids(rows, splits)
     sizes = {"validation": source.validation_size, "test": source.test_size}

@@ -11,7 +11,7 @@ import numpy as np
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.task_source import check_labels, indicator_columns
 from hybridal.errors import UserError
-from hybridal.tasks.class_names import note_lookalikes, refuse_measurements, sort_names
+from hybridal.tasks.class_names import note_joined_names, note_lookalikes, refuse_measurements, sort_names
 from hybridal.tasks.columns import check_different
 from hybridal.tasks.label_cells import as_sets, has_several, names_of, numbered, read_cell, read_indicators
 from hybridal.tasks.read import visible
@@ -241,6 +241,7 @@ def split_of(
     if not may_differ:
         _check_asked(names, known, name)
         note_lookalikes(name, known, names if named else ())
+        note_joined_names(name, known, names if named else ())
     sets = (label_sets or LabelSets(len(names))) if several else None
     keep, numbers = numbered(found, names, sets)
     keys = [label_text(ids[row]) for row in keep]

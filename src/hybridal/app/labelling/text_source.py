@@ -18,7 +18,7 @@ from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, GivenRow, Row
 from hybridal.core.task_source import check_labels
 from hybridal.errors import UserError
 from hybridal.tasks import load_task, task_names
-from hybridal.tasks.class_names import choose_classes, sort_names
+from hybridal.tasks.class_names import choose_classes, note_joined_names, sort_names
 from hybridal.tasks.columns import Columns, guess_columns
 from hybridal.tasks.label_cells import as_sets, has_several, names_of, within
 from hybridal.tasks.mirror import same_name
@@ -252,6 +252,7 @@ def _preview(path: Path, chosen: Columns | None, most: int, multi_label: bool | 
         return replace(found, problem=str(error))
     several = has_several(rows.labels, True if isinstance(columns.label, tuple) else multi_label, str(path))
     labels = Counter(sorted(names_of(as_sets(rows.labels) if several else rows.class_names)))
+    note_joined_names(path.name, labels, ())
     total = len(rows) + rows.empty + rows.duplicates
     return replace(
         found,
