@@ -67,6 +67,14 @@ def test_borrowed_classifier_is_not_lent_twice(tiny: Backbone, task: Task) -> No
         assert same_weights(mine.weights(), before)
 
 
+def test_a_cell_with_several_encoders_gets_all_of_them_again(tiny: Backbone, task: Task) -> None:
+    kept, found = ClassifierCache(), list[list[Classifier]]()
+    for seed in (1, 2):
+        with kept.activate():
+            found.append([asked(tiny, task, seed, pooling) for pooling in ("mean", "first")])
+    assert all(one is other for one, other in zip(*found, strict=True))
+
+
 def test_classifier_with_seeded_body_weights_is_not_reused(tiny: Backbone, task: Task, tmp_path: Path) -> None:
     folder = shutil.copytree(tiny.folder, tmp_path / "torn")
     weights = load_file(folder / "model.safetensors")

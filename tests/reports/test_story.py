@@ -3,13 +3,16 @@ from dataclasses import replace
 
 import pytest
 
+from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.rounds import LabelChanges, Round
 from hybridal.measures.advice import ALL_LABELLED, Advice, advise
 from hybridal.measures.certainty import accuracy_in_words, f1_in_words
 from hybridal.measures.stabilisation import Stabilisation
+from hybridal.reports.encoder_story import encoder_story
 from hybridal.reports.story import cost_story, outlook, settles, story
 from hybridal.schedules import make_schedule
 from hybridal.signals import SIGNALS
+from hybridal.testing import fake_history
 
 from .made_up_rounds import ABOUT, history_of, metrics, without_measures
 
@@ -233,3 +236,22 @@ def test_every_installed_signal_has_a_plain_name(signal: str) -> None:
 def test_signals_on_unlabelled_texts_are_described(signal: str, was: str, has_been: str) -> None:
     assert settles(signal, Stabilisation(0.02, 2)) == was
     assert settles(signal, Stabilisation(0.02, 2), "has ") == has_been
+
+
+def test_a_chosen_encoder_is_named_with_the_figures_that_speak_for_it() -> None:
+    why = "b: log loss 0.41 against 0.63 of a on 50 labels"
+    choices = [
+        EncoderChoice("a", reason="fewer than 10 labels to compare encoders on"),
+        EncoderChoice("b", True, 50, {"a": 0.63, "b": 0.41}, why),
+        EncoderChoice("b", False, 50, {"a": 0.63, "b": 0.41}, why),
+        EncoderChoice("a", True, 100, {"a": 0.4, "b": 0.5}, "a: log loss 0.40 against 0.50 of b on 100 labels"),
+    ]
+    rounds = [
+        replace(fact, label_changes=LabelChanges(encoder=choice))
+        for fact, choice in zip(fake_history((), seed=1, rounds=4), choices, strict=True)
+    ]
+    assert encoder_story(fake_history((), seed=1, rounds=4)) == []
+    assert encoder_story(rounds[:1]) == ["The encoder is a; there are fewer than 10 labels to compare encoders on."]
+    assert encoder_story(rounds[:3]) == [f"The labels chose the encoder {why}.", "It replaced a in round 2."]
+    assert encoder_story(rounds)[1:] == ["It replaced b in round 4.", "Before, b replaced a in round 2."]
+    assert f"The labels chose the encoder {why}." in story(rounds[:3], make_schedule("retrain"))

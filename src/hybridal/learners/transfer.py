@@ -36,6 +36,7 @@ def transfer_learner(before: ActiveLearner, learner: ActiveLearner, classes: Map
     old, old_task, new_task = before.state, before.experiment.task, learner.experiment.task
     if old.weights is None:
         return
+    learner.experiment.use_encoder(old.encoder)
     new_classes = {old_task.class_index(was): new_task.class_index(now) for now, was in classes.items()}
     new_labels = _new_labels(old_task, new_task, new_classes)
     new_rows = {id: row for row, id in enumerate(new_task.train.ids)}
@@ -45,7 +46,8 @@ def transfer_learner(before: ActiveLearner, learner: ActiveLearner, classes: Map
     pool = replace(pool, withdrawn=len(learnt) - len(known))
     weights = _with_head_rows(learner, old.weights, {now: was for was, now in new_classes.items()})
     state = State(old.round, old.update_sequence, pool, weights, temperature=old.temperature, trained=old.trained)
-    learner.continue_from(replace(state, thresholds=_new_thresholds(old, new_task, new_classes)), before.history)
+    thresholds = _new_thresholds(old, new_task, new_classes)
+    learner.continue_from(replace(state, thresholds=thresholds, encoder=old.encoder), before.history)
 
 
 def _new_labels(old: Task, new: Task, classes: Mapping[int, int]) -> Mapping[int, int]:

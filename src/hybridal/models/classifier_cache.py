@@ -13,17 +13,16 @@ from hybridal.models.device import Device
 
 
 class ClassifierCache:
-    """Holds at most one idle classifier.
+    """Holds the idle classifiers of the last cell, one per configuration.
 
     Loading weights and recording graphs takes seconds; consecutive cells of the same task and backbone differ only in
-    their seed. `borrow` hands out the idle classifier if its configuration matches and draws its head again; otherwise
-    it builds a new one.
+    their seed. `borrow` hands out the idle classifier whose configuration matches and draws its head again; otherwise
+    it builds a new one. A cell that chooses among several encoders borrows one classifier for each.
     """
 
     def __init__(self) -> None:
-        self._config: tuple[object, ...] = ()
-        self._idle: Classifier | None = None
-        self._borrowed: Classifier | None = None
+        self._idle: dict[tuple[object, ...], Classifier] = {}
+        self._borrowed: dict[tuple[object, ...], Classifier] = {}
 
     @contextmanager
     def activate(self) -> Iterator[None]:
@@ -36,12 +35,12 @@ class ClassifierCache:
             yield
             self._idle = self._borrowed or self._idle
         finally:
-            self._borrowed = None
+            self._borrowed = {}
             _ACTIVE.reset(token)
 
     def clear(self) -> None:
-        """Discard the idle classifier, for example after a cell failed halfway."""
-        self._idle = None
+        """Discard the idle classifiers, for example after a cell failed halfway."""
+        self._idle = {}
 
     def borrow(self, config: tuple[object, ...], seed: int, build: Callable[[], Classifier]) -> Classifier:
         """Return a classifier with the initial weights of `seed`.
@@ -49,22 +48,23 @@ class ClassifierCache:
         Args:
             config: Everything but the seed that a classifier is built from; must match for reuse.
             seed: Seed of the head's initial weights.
-            build: Called if no idle classifier matches, or if one is already borrowed.
+            build: Called if no idle classifier matches, or if the one of this configuration is already borrowed.
 
         Returns:
             A classifier that equals, bit for bit, the one that `build` would return.
         """
-        if self._borrowed is not None:
+        if config in self._borrowed:
             return build()
-        idle, self._idle = self._idle, None
-        if idle is not None and self._config == config:
-            idle.reseed(seed)
-        elif idle is not None:
-            idle = None
-            gc.collect()  # classifier and graphs form a reference cycle, and there may be no room for two
-        found = idle or build()
+        found = self._idle.pop(config, None)
+        if found is not None:
+            found.reseed(seed)
+        else:
+            if self._idle:
+                self._idle = {}
+                gc.collect()  # classifier and graphs form a reference cycle, and there may be no room for more
+            found = build()
         if found.can_reseed:
-            self._config, self._borrowed = config, found
+            self._borrowed[config] = found
         return found
 
 

@@ -11,7 +11,7 @@ from hybridal.core.rounds import Metrics, MultiLabelMetrics, Round
 from hybridal.measures.advice import ALL_LABELLED
 from hybridal.measures.certainty import TOO_FEW, interval, known, known_f1, wilson
 from hybridal.measures.stabilisation import Stabilisation
-from hybridal.reports.display_names import distinct_names, schedule_name, style_of
+from hybridal.reports.display_names import backbone_name, distinct_names, schedule_name, style_of
 from hybridal.reports.history_summary import (
     Histories,
     changes,
@@ -200,7 +200,9 @@ def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]
     signals, measures = signal_names({"": history}), measures_of(history)
     tested = any(fact.test is not None for fact in history)
     exact = "Test exact" if has_several_labels(history) else "Test acc."
+    chosen = any(fact.encoder is not None for fact in history)
     columns = [_number("Round"), Column("Update"), _number("Labels", "that the model learnt from")]
+    columns += [Column("Encoder", hint="chosen by the labels")] if chosen else []
     columns += [_number(measure.title, f"on validation; {measure.hint}") for measure in measures]
     columns += [_number("Brier", "on validation: squared error of the probabilities")]
     columns += [_number("T", "temperature fitted on validation")]
@@ -214,6 +216,7 @@ def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]
     for at, fact in enumerate(history):
         update = Entry(schedule_name(fact.update), token=style_of(fact.update).token)
         row = [one(fact.round, _COUNT), update, one(fact.labels, _COUNT)]
+        row += [_encoder(fact)] if chosen else []
         row += [_figure(fact.validation, measure.name) for measure in measures]
         row += [one(getattr(fact.validation, "brier", None), _SCORE), one(fact.temperature, fixed(2))]
         row += [_figure(fact.test, name) for name in ("f1", "accuracy", "nll")] if tested else []
@@ -263,6 +266,12 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
     if not all(level):
         note += " Schedules that have fewer rounds than others are not at their end and get no star."
     return Table("comparison", note, tuple(columns), (Section((), tuple(rows)),))
+
+
+def _encoder(fact: Round) -> Entry:
+    """The encoder of a round, with the reason as a tooltip."""
+    choice = fact.encoder
+    return MISSING if choice is None else Entry(backbone_name(choice.backbone), hint=choice.reason)
 
 
 def _figure(metrics: Metrics | None, name: str) -> Entry:

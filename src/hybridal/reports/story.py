@@ -12,6 +12,7 @@ from hybridal.errors import UserError
 from hybridal.measures.certainty import figures_in_words
 from hybridal.measures.guessing import guessing_in_words
 from hybridal.measures.stabilisation import Stabilisation
+from hybridal.reports.encoder_story import encoder_story
 from hybridal.reports.history_summary import Streak, final, streaks, total_cost, total_seconds
 from hybridal.reports.number_formats import big, counted, duration, joined, rounds_between, score, threshold, times
 from hybridal.schedules import Schedule
@@ -43,6 +44,7 @@ def story(
         return ["No round is complete yet: there is nothing to report so far."]
     return [
         _how_far(history, planned, stops and advice is not None and advice.stop),
+        *encoder_story(history),
         *_strategy(history, schedule, _probes(history, probe_until)),
         *_quality(history),
         *_outlook(history, advice),

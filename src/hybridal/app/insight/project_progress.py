@@ -19,6 +19,7 @@ from hybridal.core.rules import Rules
 from hybridal.measures.advice import advise
 from hybridal.measures.certainty import shown
 from hybridal.measures.guessing import is_guessing
+from hybridal.reports.encoder_story import encoder_story
 from hybridal.reports.number_formats import counted, duration
 
 
@@ -56,6 +57,7 @@ def progress(project: Project) -> dict[str, Any]:
         ),
         "balance": classes,
         "advice": advice.sentence if advice else None,
+        "encoder": " ".join(encoder_story(history)),
         "finish": {**finish_state(history, since), "advised": bool(advice and advice.stop)},
     }
 

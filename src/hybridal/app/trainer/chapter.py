@@ -159,7 +159,9 @@ class Chapter:
         )
 
     def reuse_features(self, last: Chapter) -> None:
-        """Copy the features of texts that the last chapter has computed with the same pretrained encoder."""
+        """Copy the features of texts that the last chapter has computed, if both use the same pretrained encoder."""
+        if self.learner.backbone != last.learner.backbone:
+            return
         before, now = last.learner.experiment.task.train, self.learner.experiment.task.train
         known = {id: (row, text) for row, (id, text) in enumerate(zip(before.ids, before.texts, strict=True))}
         pairs = ((row, known.get(id), text) for row, (id, text) in enumerate(zip(now.ids, now.texts, strict=True)))
@@ -233,7 +235,11 @@ class Chapter:
     @property
     def encoder_key(self) -> tuple[Any, ...]:
         """Identifies the state of the encoder: it changes with each training, not when only the head is fitted."""
-        return self.learner, max((fact.round for fact in self.learner.history if fact.cost.steps), default=0)
+        return (
+            self.learner,
+            self.learner.backbone,
+            max((fact.round for fact in self.learner.history if fact.cost.steps), default=0),
+        )
 
     @property
     def temperature(self) -> float:
@@ -243,7 +249,7 @@ class Chapter:
     def feature_settings(self) -> dict[str, Any]:
         """The settings that the features of the pretrained encoder depend on."""
         rules = self.learner.experiment.rules
-        return {"backbone": self.learner.settings.backbone, "tokens": rules.max_length, "pooling": rules.pooling}
+        return {"backbone": self.learner.backbone, "tokens": rules.max_length, "pooling": rules.pooling}
 
     def save(self) -> None:
         """Write what is new. The folder is created atomically, with the first round."""

@@ -208,7 +208,7 @@ class Cycle:
         self.chapter = chapter = self._chapter_for(now)
         if self.first is not None and not self.first.serves(now):
             self.first = None
-        elif self.first is not None and self.first.chapter is not chapter:  # classes or texts have changed
+        elif self.first is not None and not self.first.is_of(chapter):  # classes, texts or the encoder have changed
             self.first = FirstModel(chapter, self.first.order)
         chapter.sync_labels(now)
         # The process before may have ended between the final round and its publication. A new chapter has to learn.

@@ -36,11 +36,16 @@ class FirstModel:
 
     def __init__(self, chapter: Chapter, order: Sequence[str]) -> None:
         self.chapter, self.order, self.probe = chapter, order, ProbeModel(chapter.learner)
+        self._backbone = chapter.learner.backbone
         task, model = chapter.learner.experiment.task, chapter.model
         # The chapter's round measures its signals on the model's sample of the pool.
         sample = [task.train.ids[row] for row in model.sample]
         self._waiting = [*dict.fromkeys([*order, *sample])] if self.probe.max_labels else []
         self._drawn: Descriptions | None = None  # the class descriptions when the texts were last ordered
+
+    def is_of(self, chapter: Chapter) -> bool:
+        """Whether this is the probe of a chapter and of its encoder, which the labels may have changed."""
+        return self.chapter is chapter and self._backbone == chapter.learner.backbone
 
     def serves(self, now: Snapshot) -> bool:
         """Whether there are so few labels that the model is a probe."""

@@ -39,9 +39,9 @@ function titleOf(element) {
   return element.closest("figure").querySelector("h2").textContent;
 }
 
-function story({ rounds, switch: switched, advice, signal }) {
+function story({ rounds, switch: switched, advice, signal, encoder }) {
   if (!rounds.length) return "There is no model yet. Figures appear here after the first training.";
-  return [updateHistory(rounds, switched, signal), advice].filter(Boolean).join(" ");
+  return [updateHistory(rounds, switched, signal), encoder, advice].filter(Boolean).join(" ");
 }
 
 /** How the model has been updated so far. */
