@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import (
     BindParameter,
+    Boolean,
     ColumnElement,
     Select,
     bindparam,
@@ -17,6 +18,7 @@ from sqlalchemy import (
     func,
     insert,
     literal_column,
+    or_,
     select,
     true,
     union_all,
@@ -47,7 +49,9 @@ _GIVE_BACK = delete(Lease).where(
 )
 
 # The rows that a person may be asked for; expired leases are deleted before.
-_ANNOTATED = select(Vote).where(Vote.text_row == Text.row, Vote.person_number == _ME, ~Vote.partial).exists()
+_UNBEGUN: BindParameter[bool] = bindparam("unbegun", False, type_=Boolean())  # also without those answered in part
+_ANSWERED = or_(~Vote.partial, _UNBEGUN)
+_ANNOTATED = select(Vote).where(Vote.text_row == Text.row, Vote.person_number == _ME, _ANSWERED).exists()
 _HELD = select(Lease).where(Lease.text_row == Text.row, Lease.person_number == _ME).exists()
 _LEASES = select(func.count()).where(Lease.text_row == Text.row).correlate(Text).scalar_subquery()
 _FREE = select(Text.row).where(Text.open, ~_ANNOTATED, ~_HELD, Text.required_votes - Text.vote_count > _LEASES)
@@ -109,6 +113,7 @@ def lease_texts(
     settings: Mapping[str, Any],
     wanted: Sequence[int] = (),
     afresh: bool = False,
+    unbegun: bool = False,
 ) -> Served:
     """Lease up to n texts to a person, beginning with those that they hold already.
 
@@ -119,6 +124,7 @@ def lease_texts(
         settings: The settings of the project.
         wanted: Rows that the person prefers to the model's queue.
         afresh: Give back the pool texts that they hold first.
+        unbegun: Only texts of which they have not decided any class yet.
 
     Returns:
         The texts, and how many are unlabelled.
@@ -128,10 +134,11 @@ def lease_texts(
     exclusive(session, durable=False)
     if afresh:
         execute(session, _GIVE_BACK, person=person.number)
-    seen = execute(session, _LOOK, person=person.number, n=n, time=time).all()
+    asked = {"person": person.number, "n": n, "time": time, "unbegun": unbegun}
+    seen = execute(session, _LOOK, **asked).all()
     if seen[0].expired:
         execute(session, _DELETE_EXPIRED, time=time)
-        seen = execute(session, _LOOK, person=person.number, n=n, time=time).all()
+        seen = execute(session, _LOOK, **asked).all()
     offers: dict[str, list[int]] = defaultdict(list)
     for one in sorted((one for one in seen if one.source), key=lambda one: (one.at, one.text_row)):
         offers[one.source].append(one.text_row)
@@ -141,7 +148,7 @@ def lease_texts(
     splits = next_splits(
         n - len(rows), seen[0].validation, seen[0].pool, settings["validation_first"], settings["validation_share"]
     )
-    more = _next(splits, offers, _free(session, person, wanted))
+    more = _next(splits, offers, _free(session, person, wanted, unbegun))
     texts = {text.row: text for text in session.scalars(_THESE, {"rows": [*rows, *more]})}
     if more:
         # Each a millisecond later, so that the order is the same in the next request.
@@ -176,10 +183,10 @@ def _next(splits: Sequence[str], offers: Mapping[str, Sequence[int]], wanted: It
     return rows
 
 
-def _free(session: Session, person: Person, rows: Sequence[int]) -> Iterator[int]:
+def _free(session: Session, person: Person, rows: Sequence[int], unbegun: bool) -> Iterator[int]:
     """Filter the rows of the pool that a person may be asked for, in their order."""
     for part in chunks(rows, _ROWS_PER_QUERY):
-        free = set(execute(session, _FREE_OF_THESE, person=person.number, rows=part).scalars())
+        free = set(execute(session, _FREE_OF_THESE, person=person.number, rows=part, unbegun=unbegun).scalars())
         yield from (row for row in part if row in free)
 
 

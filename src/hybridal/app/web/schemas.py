@@ -127,6 +127,10 @@ class Item(Schema):
     decisions: Annotated[
         dict[str, bool | None] | None, only_several("the classes that this person has decided so far.")
     ] = None
+    questions: Annotated[
+        list[str] | None,
+        only_several("with `questions`, the classes to ask about, the most valuable first; without them, all at once."),
+    ] = None
 
 
 class ClassSchema(Schema):

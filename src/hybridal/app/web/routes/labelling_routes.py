@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import ForbiddenError, MissingError
 from hybridal.app.db.schema import Text, clean
+from hybridal.app.insight.questions import questions_about
 from hybridal.app.insight.ranking import likeliest, probabilities_of
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, find_annotation, undo
@@ -96,16 +97,30 @@ def next_texts(
         str, Query(max_length=classes.LONGEST_NAME, description="Texts most likely of this class first.")
     ] = "",
     afresh: Annotated[bool, Query(description="Release the texts leased so far and return others.")] = False,
+    questions: Annotated[
+        bool, Query(description="If a text may have several classes: choose classes for yes/no questions.")
+    ] = False,
 ) -> Next:
     """The next texts to label; they are leased to this person for some minutes.
 
     With `likely`, texts most likely of that class come before the most useful ones; validation texts come as always.
+    With `questions`, texts of which the person has decided some classes come after all others.
     """
     wanted = _likely(project, user, clean(likely)) if likely else ()
     with project.sessions.begin() as session:
         settings = read(session)
-        leased = lease_texts(session, user.person, n, settings, wanted, afresh)
+        asks = questions and settings["multi_label"]
+        leased = lease_texts(session, user.person, n, settings, wanted, afresh, unbegun=asks)
+        if asks and not leased.texts:
+            leased = lease_texts(session, user.person, n, settings, wanted, afresh)
         items = _items(session, project, leased.texts, user, settings)
+        if asks:
+            number = classes.find(session, clean(likely)).number if wanted else None
+            about = questions_about(session, project, user.person, leased.texts, number)
+            rows = [text.row for text in leased.texts]
+            items = [
+                item.model_copy(update={"questions": about.get(row)}) for row, item in zip(rows, items, strict=True)
+            ]
     return Next(items=_with_truncation(project, items), left=leased.left, known=not likely or bool(wanted))
 
 

@@ -56,6 +56,10 @@ export class Card {
     return this.remarks.flagged || this.remarks.comment !== "" || !this.note.hidden;
   }
 
+  clearRemarks() {
+    this.#note("", false);
+  }
+
   toggleFlag() {
     this.flag.setAttribute("aria-pressed", String(!this.remarks.flagged));
     byId("last").textContent = this.remarks.flagged ? "Flagged" : "Flag removed";

@@ -14,6 +14,7 @@ import { newKey } from "./idempotency-key.js";
 import { listen } from "./keys.js";
 import { newClassDialog } from "./new-class.js";
 import { predicted, proposed, suggested } from "./proposals.js";
+import { Question } from "./question.js";
 import { Queue } from "./queue.js";
 import { SetAnswer } from "./set-answer.js";
 import { toast, showErrors } from "./toast.js";
@@ -33,10 +34,11 @@ const sidePanel = new SidePanel();
 const several = project.multi_label;
 const buttons = new ClassButtons(byId("classes"), several ? toggle : label, several ? () => setAnswer.give() : null);
 const setAnswer = several ? new SetAnswer(buttons, labelSet) : null;
+const question = several ? new Question(answerQuestion, () => whenNotRemarking(() => queue.restart())) : null;
 const nextChoice = new NextChoice(() => project.classes, () => whenNotRemarking(() => queue.restart()));
 const fetchNext = async (n, afresh) => {
   const likely = nextChoice.class;
-  const found = await get("/api/next", { n, likely, ...(afresh && { afresh }) });
+  const found = await get("/api/next", { n, likely, ...(afresh && { afresh }), ...(question?.isOn && { questions: true }) });
   nextChoice.showNote(likely, found.known);
   return found;
 };
@@ -44,8 +46,8 @@ const queue = new Queue(fetchNext, outbox.waiting.map(({ body }) => body.text).f
 const defineClass = newClassDialog(() => showErrors(refresh));
 const help = helpDialog(() => project.classes);
 /**
- * Annotations since the page opened, newest last; `names` are the classes of a label.
- * @type {{item: import("./queue.js").Item, key: string, names: string[] | null, at: number}[]}
+ * Annotations since the page opened, newest last; `names` are the classes of a label, `asked` the place of a question.
+ * @type {{item: import("./queue.js").Item, key: string, names: string[] | null, at: number, asked: number}[]}
  */
 const done = [];
 /** Changes of the text, postponed until its flag or comment is sent. @type {(() => void)[]} */
@@ -54,6 +56,7 @@ let onPage = null;
 let changedAt = -Infinity;
 let retryTimer = 0;
 let lastFocused = null;
+let asked = 0; // the place of the question on the page
 let toggled = { name: "", at: -Infinity };
 
 function label(name) {
@@ -88,12 +91,25 @@ function proposal(item) {
 
 function accept() {
   const names = proposed(queue.current);
-  if (!names) return;
+  if (!names || askedClass()) return;
   if (several) labelSet(names);
   else label(names[0]);
 }
 
+/** The class of the question on the page; undefined if all classes are asked for at once. */
+function askedClass() {
+  return queue.current?.questions?.[asked];
+}
+
+/** @param {boolean | null} has whether the text has the class in question; null if the person cannot say */
+function answerQuestion(has) {
+  const name = askedClass();
+  const word = { true: "Yes", false: "No", null: "Skipped" }[has];
+  annotate({ action: "label", decisions: { [name]: has } }, [word, name], `${word}: “${name}”`);
+}
+
 function skip() {
+  if (askedClass()) return answerQuestion(null);
   annotate({ action: "skip", class: null }, null, "Skipped");
 }
 
@@ -106,10 +122,27 @@ function annotate(what, names, sentence) {
   if (at - changedAt < MIN_READING_MS) return;
   // Store first: if the browser cannot store the annotation, stay on this text.
   if (!store({ path: "/api/annotations", body: { key, text: queue.current.id, ...what, ...remarks } })) return;
-  done.push({ item: queue.advance(), key, names, at });
-  for (const change of postponed.splice(0)) change();
+  done.push({ item: queue.current, key, names, at, asked });
   byId("last").textContent = sentence; // before the text, so that screen readers announce it first
+  if (asked + 1 < queue.current.questions?.length) return askNext();
+  queue.advance();
+  asked = 0;
+  for (const change of postponed.splice(0)) change();
   show();
+}
+
+/** Asks the next question about the same text. */
+function askNext() {
+  asked += 1;
+  queue.keep();
+  card.clearRemarks();
+  showQuestion();
+}
+
+function showQuestion() {
+  const name = askedClass();
+  const known = project.classes.find((one) => one.name === name);
+  question?.show(name ? (known ?? { name, description: "" }) : null, asked, queue.current?.questions?.length);
 }
 
 function undo() {
@@ -117,7 +150,7 @@ function undo() {
   // Send the key if it is known: the same person may have labelled another text in another tab since.
   if (!store({ path: "/api/undo", body: { key: newKey(), undoes: last?.key } }) || !last) return;
   done.pop();
-  showUndone(last.item, last.names);
+  showUndone(last.item, last.names, last.asked);
 }
 
 function store(message) {
@@ -132,8 +165,9 @@ function store(message) {
   }
 }
 
-function showUndone(item, names) {
+function showUndone(item, names, place) {
   queue.putBack(item);
+  asked = place;
   byId("last").textContent = "Undone";
   show({ names });
 }
@@ -148,6 +182,7 @@ function whenNotRemarking(change) {
 function showIfChanged() {
   if (onPage && queue.current === onPage) return;
   if (onPage) changedAt = performance.now();
+  asked = 0;
   show();
 }
 
@@ -159,14 +194,16 @@ function show(before) {
   sidePanel.showContext(item?.context ?? {});
   if (item) card.show(item, before && sentenceOf(before.names));
   else card.showEmpty("", "Loading texts …");
-  buttons.choose(before?.names ?? (item && several ? preselected(item) : []));
+  buttons.choose((!item?.questions && before?.names) || (item && several ? preselected(item) : []));
   updateButtons();
+  showQuestion();
   restoreFocus(focused);
   goal();
   refill();
 }
 
 function sentenceOf(names) {
+  if (askedClass()) return names[0]; // the answer to the question
   return names ? (several ? inWords(names) : names[0]) : "skipped";
 }
 
@@ -191,8 +228,9 @@ function updateButtons() {
   buttons.disabled = !item;
   if (setAnswer) setAnswer.disabled = !item;
   buttons.mark(predicted(item ?? {}), suggested(item ?? {}));
-  byId("accept").hidden = !project.settings.show_predictions && !proposed(item);
-  byId("accept").disabled = !proposed(item);
+  const acceptable = !item?.questions && proposed(item);
+  byId("accept").hidden = !acceptable && (!project.settings.show_predictions || Boolean(item?.questions));
+  byId("accept").disabled = !acceptable;
   // A new element, so that screen readers read it also if it equals the one before.
   byId("proposed").replaceWith(proposal(item ?? {}));
 }
@@ -229,7 +267,7 @@ function showNoTexts() {
 }
 
 function goal() {
-  const coming = outbox.waiting.filter(({ body }) => body.action === "label").length;
+  const coming = new Set(outbox.waiting.filter(({ body }) => body.action === "label").map(({ body }) => body.text)).size;
   showGoal(project.counts.labelled + coming, project.budget, project.counts.texts);
 }
 
@@ -298,12 +336,14 @@ const onText = {
   f: () => card.toggleFlag(),
   c: () => card.toggleComment(),
   "/": () => buttons.find(),
-  ...(several && { 0: () => labelSet([]), enter: () => setAnswer.give() }),
 };
+const onSet = { 0: () => labelSet([]), enter: () => setAnswer.give() };
+const onQuestion = { y: () => answerQuestion(true), n: () => answerQuestion(false) };
 listen((key) => {
-  const act = always[key] ?? (queue.current && onText[key]);
+  const special = askedClass() ? onQuestion : several ? onSet : {};
+  const act = always[key] ?? (queue.current && (special[key] ?? onText[key]));
   if (act) act();
-  return Boolean(act) || Boolean(queue.current && buttons.press(key));
+  return Boolean(act) || Boolean(queue.current && !askedClass() && buttons.press(key));
 });
 
 buttons.show(project.classes);

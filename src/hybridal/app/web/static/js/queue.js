@@ -1,10 +1,15 @@
 /** The next texts to label, prefetched. */
 
-/** @typedef {{id: string, text: string, split: string, prediction: null | {class: string, probability: number, classes?: string[], probabilities?: Record<string, number>}, suggestion: null | string, suggestions?: string[], decisions?: Record<string, boolean | null>, read_to: null | number, context: Record<string, string>}} Item */
+/** @typedef {{id: string, text: string, split: string, prediction: null | {class: string, probability: number, classes?: string[], probabilities?: Record<string, number>}, suggestion: null | string, suggestions?: string[], decisions?: Record<string, boolean | null>, questions?: string[], read_to: null | number, context: Record<string, string>}} Item */
 
 // Enough to bridge a dropped connection. A longer queue would hold texts chosen by an outdated model.
 const REFILL_BELOW = 4;
 const PREFETCH = 4;
+
+const decidedIn = ({ decisions }) => Object.keys(decisions ?? {}).length;
+
+/** A text that is answered by questions comes back with more of its classes decided, and is then another task. */
+const stampOf = (item) => (item.questions ? `${item.id}/${decidedIn(item)}` : item.id);
 
 export class Queue {
   #items = [];
@@ -32,7 +37,9 @@ export class Queue {
   advance() {
     const item = this.#items.shift();
     this.#putBack.delete(item.id);
-    this.#answered.add(item.id);
+    // A reply on its way may have been made when only the first questions were answered.
+    if (item.questions) item.questions.forEach((_, at) => this.#answered.add(`${item.id}/${decidedIn(item) + at}`));
+    else this.#answered.add(item.id);
     return item;
   }
 
@@ -47,9 +54,14 @@ export class Queue {
     this.#items = this.#items.filter((item) => !gone.includes(item));
   }
 
+  /** Keeps the current text although its first questions were answered, which ends its lease. */
+  keep() {
+    this.#putBack.add(this.current.id);
+  }
+
   /** Puts a text back to the front, for example after an undo. */
   putBack(item) {
-    this.#answered.delete(item.id);
+    for (const stamp of this.#answered) if (stamp === item.id || stamp.startsWith(`${item.id}/`)) this.#answered.delete(stamp);
     this.#putBack.add(item.id);
     this.#items = [item, ...this.#items.filter((other) => other.id !== item.id)];
   }
@@ -86,13 +98,17 @@ export class Queue {
     return held.filter((item) => !mine.has(item.id) && !this.#putBack.has(item.id));
   }
 
+  #isAnswered(item) {
+    return this.#answered.has(item.id) || this.#answered.has(stampOf(item));
+  }
+
   async #fetch(unsent) {
     const restarts = this.#restarts;
     const { items } = await this.fetchNext(this.#items.length + unsent + PREFETCH, this.#afresh);
     if (restarts !== this.#restarts) return items; // the queue was restarted meanwhile
     this.#afresh = false;
     const held = new Set(this.#items.map((item) => item.id));
-    this.#items.push(...items.filter((item) => !held.has(item.id) && !this.#answered.has(item.id)));
+    this.#items.push(...items.filter((item) => !held.has(item.id) && !this.#isAnswered(item)));
     return items;
   }
 }

@@ -11,7 +11,6 @@ export class SetAnswer {
   constructor(buttons, send) {
     this.buttons = buttons;
     this.send = send;
-    this.root = byId("answer");
     onPress(byId("send"), () => this.give());
     onPress(byId("none"), () => send([]));
     buttons.addEventListener("change", () => this.show());
@@ -46,6 +45,6 @@ export class SetAnswer {
       );
     byId("chosen").replaceChildren(...chosen.map(chip));
     byId("send-label").textContent = chosen.length ? `Save ${count(chosen.length, "class", "classes")}` : "Save";
-    this.root.hidden = !classes.length;
+    byId("none").hidden = byId("send").hidden = !classes.length;
   }
 }
