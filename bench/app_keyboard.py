@@ -24,7 +24,7 @@ from hybridal.app.labelling.text_source import Source, read_source
 from hybridal.app.people import project_owner, sign_in
 from hybridal.app.project import Project
 from hybridal.app.web.auth import cookie_name
-from hybridal.tasks.label_cells import names_of
+from hybridal.tasks.answers import names_of
 
 KEYS = "123456789abdeghijklmnopqrtvwxyz"
 READING_MS = 400  # before an answer, as if the person read the text

@@ -17,8 +17,8 @@ from hybridal.runs import run
 from hybridal.runs.export import finished_pool, labels_csv
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
+from hybridal.tasks.answers import Answer
 from hybridal.tasks.from_files import load_files
-from hybridal.tasks.task import Answer
 from hybridal.testing.small import multi_label_task
 
 CLASSES = ("sport", "food", "space")

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
 from hybridal.tasks.from_memory import from_pandas, from_texts
+from hybridal.tasks.label_values import label_text
 from hybridal.tasks.store import load_saved, save_task
-from hybridal.tasks.task import Task, label_text
+from hybridal.tasks.task import Task
 
 NOTHING_HELD: dict[str, Any] = {"validation_size": 0, "test_size": 0}
 
@@ -132,7 +133,7 @@ def test_the_classes_of_a_set_have_one_order() -> None:
             {"texts": ["", "a", None, " "], "labels": ["x", "y", "x", "y"]},
             r"text 0 \(id 0\) is empty, and 2 more have no words; leave them out or give them words",
         ),
-        ({"texts": ["a", "b"], "labels": ["x"]}, "2 texts and 1 labels"),
+        ({"texts": ["a", "b"], "labels": ["x"]}, "the number of labels is 1, that of texts 2"),
         ({"texts": ["a", "b"], "labels": [None, None]}, "no text has a label; name the classes"),
         ({"texts": ["a", "b"], "labels": ["x", "y"], "ids": [1, 1]}, "the id '1' occurs twice"),
         ({"texts": ["a", "b"], "labels": ["x", "x"]}, "one class, 'x', leaves nothing to learn"),

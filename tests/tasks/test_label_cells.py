@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from hybridal.errors import UserError
 from hybridal.system.scratch import scratch
+from hybridal.tasks.answers import Decisions, names_of
 from hybridal.tasks.from_files import load_files
-from hybridal.tasks.label_cells import has_several, json_list, names_of, read_cell, read_indicators, write_cell
-from hybridal.tasks.task import Decisions, Task
+from hybridal.tasks.label_cells import has_several, json_list, read_cell, read_indicators, write_cell
+from hybridal.tasks.task import Task
 
 # What people name classes: separators, quotes, brackets and numbers included.
 NAME = st.text(st.sampled_from('ab[]",; 1\u00e9|'), min_size=1, max_size=4).map(str.strip).filter(bool)

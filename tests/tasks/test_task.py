@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
 from hybridal.tasks.store import load_saved, save_task
-from hybridal.tasks.task import Split, Task, check_classes
+from hybridal.tasks.task import Split, Task
 
 
 def split(texts: list[str], labels: list[int], mark: str = "") -> Split:
@@ -80,10 +80,6 @@ def test_short_keeps_texts_of_few_words() -> None:
     assert len(task.validation) == 0
     with pytest.raises(UserError, match="`max_words`: no text"):
         TASK.short(0)
-
-
-def test_two_classes_are_enough() -> None:
-    check_classes(("a", "b"))
 
 
 @pytest.mark.parametrize(

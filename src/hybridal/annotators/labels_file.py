@@ -11,11 +11,11 @@ from pathlib import Path
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError, reason
 from hybridal.system.files import write_whole
+from hybridal.tasks.answers import Answer
 from hybridal.tasks.encoding import opened
 from hybridal.tasks.file_formats import delimiter_of
 from hybridal.tasks.label_cells import CellReader, write_cell
 from hybridal.tasks.table import list_names
-from hybridal.tasks.task import Answer
 
 
 class UnreadableError(UserError):

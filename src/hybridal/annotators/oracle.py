@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from hybridal.annotators import Annotator
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
-from hybridal.tasks.task import Answer, Task
+from hybridal.tasks.answers import Answer
+from hybridal.tasks.task import Task
 
 
 class Oracle:

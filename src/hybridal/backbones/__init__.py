@@ -1,6 +1,6 @@
 """Backbones: pretrained encoders by name, folder or hub id, each brought to a local folder."""
 
-from hybridal.backbones.auto import candidate_names, with_candidates
+from hybridal.backbones.auto_candidates import candidate_names, with_candidates
 from hybridal.backbones.backbone import Backbone
 from hybridal.backbones.load import BACKBONE_NAMES, load_backbone, local_backbone, remote_limits
 

@@ -30,9 +30,9 @@ from hybridal.schedules import Schedule, make_schedule, spec_of
 from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import usable_path, write_whole
 from hybridal.tasks import Task, load_task
+from hybridal.tasks.answers import Answer
 from hybridal.tasks.file_formats import read_csv
 from hybridal.tasks.label_cells import CellReader
-from hybridal.tasks.task import Answer
 from hybridal.trackers import TRACKERS, Tracker, Tracking
 
 if TYPE_CHECKING:

@@ -36,9 +36,10 @@ from hybridal.reports.number_formats import counted
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks import Split, Task
+from hybridal.tasks.class_name_checks import check_classes
 from hybridal.tasks.from_memory import as_list, class_list, kind_of
+from hybridal.tasks.label_values import label_text
 from hybridal.tasks.single import ONE_LABEL
-from hybridal.tasks.task import check_classes, label_text
 from hybridal.updates import Plan, Weights
 
 

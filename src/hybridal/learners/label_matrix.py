@@ -13,8 +13,9 @@ from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import Ints
 from hybridal.errors import UserError
 from hybridal.reports.number_formats import counted
+from hybridal.tasks.label_values import is_missing
 from hybridal.tasks.single import is_several
-from hybridal.tasks.task import Split, Task, is_missing
+from hybridal.tasks.task import Split, Task
 
 Matrix = NDArray[np.bool_]
 

@@ -28,8 +28,10 @@ from hybridal.models.model_protocol import TimedCandidates
 from hybridal.registry import hint_or_list
 from hybridal.reports.number_formats import counted
 from hybridal.schedules import Schedule, decide
+from hybridal.tasks.answers import Answer, Decisions
+from hybridal.tasks.label_values import is_missing, label_text
 from hybridal.tasks.single import ONE_LABEL, is_several
-from hybridal.tasks.task import Answer, Decisions, Task, is_missing, label_text
+from hybridal.tasks.task import Task
 from hybridal.updates import Update
 
 

@@ -17,7 +17,8 @@ from hybridal.measures.objective import Objective, objective_of
 from hybridal.models.training.class_descriptions import class_centroids
 from hybridal.models.training.probe import Probe, Prober
 from hybridal.randomness import stream
-from hybridal.tasks.task import Answer, Decisions, label_text, number_of_answer
+from hybridal.tasks.answers import Answer, Decisions, number_of_answer
+from hybridal.tasks.label_values import label_text
 
 if TYPE_CHECKING:
     from hybridal.learners.active_learner import ActiveLearner

@@ -27,10 +27,11 @@ from hybridal.runs.export import MULTI_LABEL, model_folder, write_model
 from hybridal.system.background_imports import import_in_thread
 from hybridal.system.files import read_object, usable_path
 from hybridal.system.scratch import scratch
+from hybridal.tasks.label_values import as_type
 from hybridal.tasks.single import ONE_TEXT, is_several
 from hybridal.tasks.splits import validation_size
 from hybridal.tasks.store import TYPES
-from hybridal.tasks.task import Task, as_type
+from hybridal.tasks.task import Task
 
 
 @dataclass(frozen=True)

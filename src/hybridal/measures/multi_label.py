@@ -13,7 +13,8 @@ from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
 from hybridal.measures.calibration import BINS
 
-Decisions = NDArray[np.bool_]
+Indicators = NDArray[np.bool_]
+"""Whether each text is given each class, (N, C)."""
 
 
 def sigmoid(logits: Floats, temperature: float = 1.0) -> NDArray[np.float64]:
@@ -93,7 +94,7 @@ def decision_brier(probabilities: Floats, targets: Floats) -> float:
     return float(((probabilities[known] - targets[known]) ** 2).mean())
 
 
-def f1_scores(decisions: Decisions, targets: Floats) -> tuple[float, float]:
+def f1_scores(decisions: Indicators, targets: Floats) -> tuple[float, float]:
     """Macro-F1 over the classes that occur among the targets, and micro-F1 over all decisions.
 
     Args:
@@ -116,7 +117,7 @@ def f1_scores(decisions: Decisions, targets: Floats) -> tuple[float, float]:
     return macro, float(2 * hits.sum() / max(1, either.sum()))
 
 
-def given_and_hits(decisions: Decisions, targets: Floats) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def given_and_hits(decisions: Indicators, targets: Floats) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """How many texts are given each class, and how many rightly; unknown decisions are not counted.
 
     >>> given_and_hits(np.array([[True, False], [True, True]]), np.array([[1.0, 0.0], [0.0, np.nan]]))
@@ -126,7 +127,7 @@ def given_and_hits(decisions: Decisions, targets: Floats) -> tuple[tuple[int, ..
     return tuple(given.sum(axis=0).tolist()), tuple((given & (targets > 0)).sum(axis=0).tolist())
 
 
-def hamming_loss(decisions: Decisions, targets: Floats) -> float:
+def hamming_loss(decisions: Indicators, targets: Floats) -> float:
     """The share of known decisions that are wrong.
 
     >>> hamming_loss(np.array([[True, False]]), np.array([[1.0, 1.0]]))
@@ -137,7 +138,7 @@ def hamming_loss(decisions: Decisions, targets: Floats) -> float:
     return float((decisions[known] != (targets[known] > 0)).mean())
 
 
-def exact_matches(decisions: Decisions, targets: Floats) -> int:
+def exact_matches(decisions: Indicators, targets: Floats) -> int:
     """How many texts have every known decision right.
 
     >>> exact_matches(np.array([[True, False], [True, True]]), np.array([[1.0, 0.0], [1.0, 0.0]]))

@@ -9,7 +9,7 @@ from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.core.pool import Pool
-from hybridal.measures.encoder_choice import MIN_LABELS, choose, is_due
+from hybridal.measures.choose_encoder import MIN_LABELS, choose, is_due
 from hybridal.models.model_protocol import Fit
 from hybridal.models.transformer import TransformerModel
 from hybridal.models.views import ModelView, ScoredCandidates

@@ -13,7 +13,7 @@ from hybridal.acquisition import ACQUISITIONS, check_objective
 from hybridal.annotators import Annotator
 from hybridal.annotators.oracle import Oracle
 from hybridal.backbones import Backbone, candidate_names, load_backbone
-from hybridal.backbones.auto import is_auto
+from hybridal.backbones.auto_candidates import is_auto
 from hybridal.core.observer import Observer
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError

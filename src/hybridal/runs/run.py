@@ -32,8 +32,9 @@ from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 from hybridal.system.files import strict_json, write_whole
+from hybridal.tasks.answers import Answer, Decisions
 from hybridal.tasks.label_cells import CellReader
-from hybridal.tasks.task import Answer, Decisions, Task
+from hybridal.tasks.task import Task
 from hybridal.trackers import TRACKERS, Tracking
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 
 from hybridal.errors import UserError
-from hybridal.tasks.label_cells import names_of
+from hybridal.tasks.answers import names_of
+from hybridal.tasks.class_name_checks import check_classes
 from hybridal.tasks.read import Rows
-from hybridal.tasks.task import check_classes
 
 SEPARATORS = (";", ",", "|", "/", "+")
 """What often stands between the classes of a text."""

@@ -9,7 +9,8 @@ from typing import Any
 
 from hybridal.errors import UserError
 from hybridal.tasks.file_formats import read_csv
-from hybridal.tasks.task import Task, label_text
+from hybridal.tasks.label_values import label_text
+from hybridal.tasks.task import Task
 
 CLASS, DESCRIPTION = "class", "description"
 

@@ -10,9 +10,10 @@ from hybridal.errors import UserError
 from hybridal.tasks.class_names import note_lookalikes
 from hybridal.tasks.from_memory import split_of
 from hybridal.tasks.label_cells import read_indicators
+from hybridal.tasks.label_values import label_text
 from hybridal.tasks.overlaps import note_overlaps
 from hybridal.tasks.splits import hold_out
-from hybridal.tasks.task import Split, Task, label_text
+from hybridal.tasks.task import Split, Task
 
 
 def from_dataset(

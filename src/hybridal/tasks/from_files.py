@@ -10,8 +10,9 @@ from typing import Any
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.task_source import source_of
 from hybridal.errors import UserError
+from hybridal.tasks.answers import names_of, number_labels
 from hybridal.tasks.class_names import choose_classes, note_joined_names, note_lookalikes, note_many_classes
-from hybridal.tasks.label_cells import as_sets, has_several, names_of, numbered
+from hybridal.tasks.label_cells import as_sets, has_several
 from hybridal.tasks.overlaps import note_overlaps
 from hybridal.tasks.read import LabelColumn, Rows, read_rows
 from hybridal.tasks.splits import hold_out
@@ -129,7 +130,7 @@ def _place_in(parts: Iterable[Rows]) -> Callable[[str, int], str]:
 
 def _split(rows: Rows, prefix: str | None, classes: Sequence[str], label_sets: LabelSets | None) -> Split:
     """Convert labels to numbers, and drop rows of other classes."""
-    keep, labels = numbered(rows.labels, classes, label_sets)
+    keep, labels = number_labels(rows.labels, classes, label_sets)
     mark = f"{prefix}-" if prefix and rows.numbered else ""
     return Split([mark + rows.ids[i] for i in keep], [rows.texts[i] for i in keep], labels)
 

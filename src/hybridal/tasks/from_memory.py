@@ -11,23 +11,16 @@ import numpy as np
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.task_source import check_labels, indicator_columns
 from hybridal.errors import UserError
+from hybridal.tasks.answers import Answer, Decisions, names_of, number_labels
+from hybridal.tasks.class_name_checks import check_classes, check_name_lengths
 from hybridal.tasks.class_names import note_joined_names, note_lookalikes, refuse_measurements, sort_names
 from hybridal.tasks.columns import check_different
-from hybridal.tasks.label_cells import as_sets, has_several, names_of, numbered, read_cell, read_indicators
+from hybridal.tasks.label_cells import as_sets, has_several, read_cell, read_indicators
+from hybridal.tasks.label_values import is_missing, label_text, to_python_scalar
 from hybridal.tasks.read import visible
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several, unusable
 from hybridal.tasks.splits import hold_out
-from hybridal.tasks.task import (
-    Answer,
-    Decisions,
-    Split,
-    Task,
-    check_classes,
-    check_name_lengths,
-    is_missing,
-    label_text,
-    to_python_scalar,
-)
+from hybridal.tasks.task import Split, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -243,7 +236,7 @@ def split_of(
         note_lookalikes(name, known, names if named else ())
         note_joined_names(name, known, names if named else ())
     sets = (label_sets or LabelSets(len(names))) if several else None
-    keep, numbers = numbered(found, names, sets)
+    keep, numbers = number_labels(found, names, sets)
     keys = [label_text(ids[row]) for row in keep]
     if len(set(keys)) < len(keys):
         twice, _ = Counter(keys).most_common(1)[0]

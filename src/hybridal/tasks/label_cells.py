@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from hybridal.core.label_sets import LabelSets
-from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
-from hybridal.tasks.task import Answer, Decisions, is_missing, label_text, number_of_answer
+from hybridal.tasks.answers import Answer, Decisions, names_of
+from hybridal.tasks.label_values import is_missing, label_text
 
 _log = logging.getLogger(__name__)
 
@@ -27,12 +24,7 @@ def json_list(cell: str) -> frozenset[str] | None:
         >>> sorted(json_list('["food", "sport"]')), json_list("[]"), json_list("sport")
         (['food', 'sport'], frozenset(), None)
     """
-    if not cell.lstrip().startswith("["):
-        return None
-    try:
-        items = json.loads(cell)
-    except (ValueError, RecursionError):
-        return None
+    items = _parsed(cell, "[")
     if not isinstance(items, list) or not all(isinstance(item, str | int | float) and item != "" for item in items):
         return None
     return frozenset(map(label_text, items))
@@ -45,15 +37,20 @@ def json_decisions(cell: str) -> Decisions | None:
         >>> json_decisions('{"food": true, "sport": false}').by_class(), json_decisions("{food}")
         ({'food': True, 'sport': False}, None)
     """
-    if not cell.lstrip().startswith("{"):
-        return None
-    try:
-        items = json.loads(cell)
-    except (ValueError, RecursionError):
-        return None
+    items = _parsed(cell, "{")
     if not isinstance(items, dict) or not items or not all(isinstance(has, bool) for has in items.values()):
         return None
     return Decisions.of(items)
+
+
+def _parsed(cell: str, bracket: str) -> Any:
+    """Return the JSON value of a cell that begins with this bracket; None if there is none."""
+    if not cell.lstrip().startswith(bracket):
+        return None
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
 
 
 def write_cell(answer: Answer) -> str:
@@ -201,64 +198,3 @@ def _is_written_set(cell: str) -> bool:
 def as_sets(labels: Iterable[Answer | None]) -> list[frozenset[str] | Decisions | None]:
     """Return each label as a set of classes, or as decisions on some; None stays unknown."""
     return [read_cell(label) if isinstance(label, str) else label for label in labels]
-
-
-def names_of(labels: Iterable[Answer | None]) -> list[str]:
-    """Return the classes of all labels, one after the other.
-
-    Example:
-        >>> names_of(["food", None, frozenset(["sport"])])
-        ['food', 'sport']
-    """
-    return [name for label in labels if label is not None for name in _names(label)]
-
-
-def _names(label: Answer) -> Iterable[str]:
-    if isinstance(label, Decisions):
-        return label.by_class()
-    return [label] if isinstance(label, str) else label
-
-
-def numbered(
-    labels: Sequence[Answer | None], classes: Sequence[str], label_sets: LabelSets | None
-) -> tuple[list[int], Ints]:
-    """Convert labels to numbers.
-
-    Args:
-        labels: Classes; or sets of them, if there are `label_sets`.
-        classes: The classes of the task. A text of another class is dropped; one of several loses the others.
-        label_sets: Numbers the sets, if a text may have several.
-
-    Returns:
-        The rows to keep, and their label numbers.
-
-    Example:
-        >>> numbered(["b", None, "c"], ["a", "b"], None)
-        ([0, 1], array([ 1, -1]))
-        >>> numbered([frozenset("b"), None, frozenset("c")], ["a", "b"], LabelSets(2))
-        ([0, 1, 2], array([ 1, -1,  2]))
-    """
-    number: dict[Any, int] = {name: i for i, name in enumerate(classes)} | {None: UNKNOWN}
-    if label_sets is None:
-        keep = [row for row, label in enumerate(labels) if label in number]
-        return keep, np.array([number[labels[row]] for row in keep], dtype=np.int64)
-    numbers = [
-        UNKNOWN if left is None else number_of_answer(left, number.__getitem__, label_sets)
-        for left in (within(label, number) for label in labels)
-    ]
-    return [*range(len(labels))], np.array(numbers, dtype=np.int64)
-
-
-def within(label: Answer | None, classes: Container[str]) -> frozenset[str] | Decisions | None:
-    """Leave out classes that are not among these; None stays unknown.
-
-    Example:
-        >>> within(frozenset(["food", "fun"]), ["food"])
-        frozenset({'food'})
-    """
-    if label is None:
-        return None
-    if isinstance(label, Decisions):
-        left = {name: has for name, has in label.by_class().items() if name in classes}
-        return Decisions.of(left) if left else None
-    return frozenset(name for name in _names(label) if name in classes)

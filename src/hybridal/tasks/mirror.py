@@ -17,7 +17,8 @@ import numpy as np
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
-from hybridal.tasks.label_cells import as_sets, names_of, numbered
+from hybridal.tasks.answers import names_of, number_labels
+from hybridal.tasks.label_cells import as_sets
 from hybridal.tasks.read import LabelColumn, read_rows
 from hybridal.tasks.task import Split, Task
 
@@ -106,7 +107,7 @@ def _split_of_sets(folder: Path, part: str, classes: Sequence[str], sets: LabelS
                 raise UserError(
                     f"{rows.table.at(row)}, column 'labels': '{name}' is not one of the label names; correct either."
                 )
-    _, labels = numbered(as_sets(rows.labels), classes, sets)
+    _, labels = number_labels(as_sets(rows.labels), classes, sets)
     return Split([f"{part}-{id}" for id in rows.ids], rows.texts, labels)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,42 +15,12 @@ from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
 from hybridal.measures.objective import Objective, objective_of
+from hybridal.tasks.answers import Answer, Decisions, number_of_answer
+from hybridal.tasks.class_name_checks import check_classes
+from hybridal.tasks.label_values import as_type, label_text
 
 # Hash strings in chunks: a call per string is slower than its hash, and one chunk would copy all texts.
 STRINGS_PER_HASH = 4096
-# Class names stand in messages, tables and reports; longer ones are texts.
-MAX_CLASS_NAME = 1000
-
-
-@dataclass(frozen=True)
-class Decisions:
-    """A partial answer, if a text may have several classes: the other classes are unknown.
-
-    Attributes:
-        present: The classes that the text has.
-        absent: Those that it does not have.
-    """
-
-    present: frozenset[str]
-    absent: frozenset[str]
-
-    @classmethod
-    def of(cls, decisions: Mapping[str, bool]) -> Decisions:
-        """Read decisions by class name.
-
-        >>> Decisions.of({"delivery": True, "price": False})
-        Decisions(present=frozenset({'delivery'}), absent=frozenset({'price'}))
-        """
-        yes, no = (frozenset(name for name, has in decisions.items() if has is what) for what in (True, False))
-        return cls(yes, no)
-
-    def by_class(self) -> dict[str, bool]:
-        """The decisions by class name, sorted."""
-        return {name: name in self.present for name in sorted(self.present | self.absent)}
-
-
-Answer = str | frozenset[str] | Decisions
-"""The label of a text by name: a class, or if a text may have several a set of classes, or decisions on some."""
 
 
 @dataclass(frozen=True)
@@ -624,103 +592,6 @@ def _descriptions(name: str, given: Any) -> tuple[str, ...]:
         if any("\ud800" <= letter <= "\udfff" for letter in text):
             raise UserError(f"The description of class '{name:.40}' contains a broken Unicode character; remove it.")
     return tuple(texts)
-
-
-def number_of_answer(answer: Answer, index: Callable[[str], int], sets: LabelSets) -> int:
-    """Return the number of a set of classes, or of decisions on some.
-
-    Args:
-        answer: Names of classes.
-        index: Returns the number of a class.
-        sets: Numbers the sets.
-
-    >>> number_of_answer(Decisions.of({"a": True}), "ab".index, sets := LabelSets(2)), sets.sets[3]
-    (3, ((0,), ()))
-    """
-    if isinstance(answer, Decisions):
-        return sets.number(map(index, answer.present), map(index, answer.absent))
-    return sets.number(map(index, [answer] if isinstance(answer, str) else answer))
-
-
-def as_type(kind: type, text: str) -> Any:
-    """Convert an id or a label back from text.
-
-    >>> as_type(int, "7"), as_type(bool, "False")
-    (7, False)
-    """
-    return text == "True" if kind is bool else kind(text)
-
-
-def label_text(value: Any) -> str:
-    """Convert an id or a label to text. 1.0 becomes "1": a column of integers with missing values holds floats.
-
-    NumPy floats are written as Python floats.
-
-    >>> label_text(7), label_text(np.float64(1)), label_text("a")
-    ('7', '1', 'a')
-    >>> label_text(np.float32(0.1)) == label_text(float(np.float32(0.1)))
-    True
-    """
-    value = to_python_scalar(value)
-    if isinstance(value, float | np.floating):
-        return str(int(value)) if float(value).is_integer() else str(float(value))
-    return str(value)
-
-
-def to_python_scalar(value: Any) -> Any:
-    """Return the value of a str or number enumeration member; return other values unchanged.
-
-    >>> class Kind(str, Enum):
-    ...     HAM = "ham"
-    >>> to_python_scalar(Kind.HAM), to_python_scalar(7)
-    ('ham', 7)
-    """
-    return value.value if isinstance(value, Enum) and isinstance(value, str | int | float) else value
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a value of a data frame is missing: None, NaN, NaT or NA.
-
-    >>> is_missing(None), is_missing(float("nan")), is_missing(0), is_missing("")
-    (True, True, False, False)
-    """
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float | np.floating | Decimal) and bool(value != value)
-
-
-def check_name_lengths(what: str, names: Iterable[str]) -> None:
-    """Refuse class names of more than `MAX_CLASS_NAME` characters: they are texts from the wrong column.
-
-    >>> check_name_lengths("mail.csv: a label", ["ham", "x" * 2000])
-    Traceback (most recent call last):
-    hybridal.errors.UserError: mail.csv: a label has 2,000 characters ('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'); ...
-    """
-    for name in names:
-        if len(name) > MAX_CLASS_NAME:
-            raise UserError(
-                f"{what} has {len(name):,} characters ('{name:.40}…'); a class name has at most {MAX_CLASS_NAME:,}: "
-                "shorten it, or name the column of labels."
-            )
-
-
-def check_classes(classes: Sequence[str]) -> None:
-    """Require at least two distinct, non-empty class names of at most `MAX_CLASS_NAME` characters.
-
-    >>> check_classes(["spam", "ham"])
-    """
-    if isinstance(classes, str):
-        raise UserError(f"`classes`: '{classes:.40}' is one text; give a list of names.", field="classes")
-    check_name_lengths("`classes`: a name", classes)
-    if len(set(classes)) < len(classes):
-        twice = next(name for name in classes if list(classes).count(name) > 1)
-        raise UserError(f"`classes`: '{twice}' is named twice; name each class once.", field="classes")
-    if not all(name.strip() for name in classes):
-        raise UserError("`classes`: a class name is empty; name each class.", field="classes")
-    if len(classes) < 2:
-        raise UserError(
-            f"`classes`: one class, '{''.join(classes)}', leaves nothing to learn; name two or more.", field="classes"
-        )
 
 
 def _add(digest: hashlib._Hash, strings: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from hybridal.app.exchange.label_studio import (
     read_tasks,
 )
 from hybridal.errors import UserError
-from hybridal.tasks.task import Decisions
+from hybridal.tasks.answers import Decisions
 
 
 def test_the_names_of_a_configuration_are_read() -> None:

@@ -32,8 +32,8 @@ from hybridal.app.trainer.stored_predictions import Scored, keep_predictions
 from hybridal.errors import UserError
 from hybridal.system.scratch import scratch
 from hybridal.tasks import Task
+from hybridal.tasks.answers import Answer, Decisions
 from hybridal.tasks.columns import Columns
-from hybridal.tasks.task import Answer, Decisions
 
 from ..made_up import make, me, people
 

@@ -21,7 +21,7 @@ from hybridal.app.insight.set_agreement import (
 from hybridal.app.insight.set_votes import set_disagreements, set_ratings
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.project import Project
-from hybridal.tasks.task import Decisions
+from hybridal.tasks.answers import Decisions
 
 from ..made_up import make, me, people
 

@@ -27,7 +27,7 @@ from hybridal.app.labelling.texts import add
 from hybridal.app.people import machine_annotator
 from hybridal.app.project import Project
 from hybridal.errors import UserError
-from hybridal.tasks.task import Decisions
+from hybridal.tasks.answers import Decisions
 
 from ..made_up import check_books, make, me, merge_classes, people
 

@@ -10,9 +10,8 @@ from xml.etree import ElementTree
 from hybridal.app.labelling.classes import LONGEST_NAME
 from hybridal.app.labelling.texts import LONGEST_TEXT
 from hybridal.errors import UserError
-from hybridal.tasks.label_cells import names_of
+from hybridal.tasks.answers import Answer, Decisions, names_of
 from hybridal.tasks.table import list_names
-from hybridal.tasks.task import Answer, Decisions
 
 Json = dict[str, Any]
 

@@ -19,7 +19,7 @@ from hybridal.app.exchange.table_files import iso_time
 from hybridal.app.labelling.stored_class_sets import answer_of, class_names, named
 from hybridal.app.labelling.texts import chunks, in_pages
 from hybridal.system.files import strict_json
-from hybridal.tasks.task import Answer
+from hybridal.tasks.answers import Answer
 
 _ROWS_PER_PAGE = 500
 

@@ -31,9 +31,9 @@ from hybridal.app.labelling.consensus import lock_texts
 from hybridal.app.labelling.stored_class_sets import Label, numbers_of
 from hybridal.app.people import FILE_ANNOTATOR, LONGEST_NAME, file_annotator
 from hybridal.errors import UserError
+from hybridal.tasks.answers import Answer, Decisions, names_of
 from hybridal.tasks.class_names import sort_names
-from hybridal.tasks.label_cells import names_of, write_cell
-from hybridal.tasks.task import Answer, Decisions
+from hybridal.tasks.label_cells import write_cell
 
 _TASKS_PER_TRANSACTION = 25  # short transactions, because labelling waits for them
 

@@ -19,7 +19,7 @@ from hybridal.app.insight.annotator_agreement import (
     alphas,
     count_labels,
 )
-from hybridal.tasks.task import Decisions
+from hybridal.tasks.answers import Decisions
 
 SetAnswer = frozenset[str] | Decisions
 SetRating = tuple[str, str, SetAnswer]  # text, person, classes

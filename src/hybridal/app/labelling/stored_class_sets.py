@@ -13,7 +13,7 @@ from hybridal.app.db.connect import execute
 from hybridal.app.db.schema import Class, LabelSet, LabelSetClass
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.classes import find, find_offered
-from hybridal.tasks.task import Decisions
+from hybridal.tasks.answers import Decisions
 
 Label = int | ClassSet
 """The number of a class, or a set of classes if a text may have several."""

@@ -18,13 +18,14 @@ from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, GivenRow, Row
 from hybridal.core.task_source import check_labels
 from hybridal.errors import UserError
 from hybridal.tasks import load_task, task_names
+from hybridal.tasks.answers import Answer, names_of, only_classes
+from hybridal.tasks.class_name_checks import check_classes
 from hybridal.tasks.class_names import choose_classes, note_joined_names, sort_names
 from hybridal.tasks.columns import Columns, guess_columns
-from hybridal.tasks.label_cells import as_sets, has_several, names_of, within
+from hybridal.tasks.label_cells import as_sets, has_several
 from hybridal.tasks.mirror import same_name
 from hybridal.tasks.read import LabelColumn, Rows, read_rows, read_tables
 from hybridal.tasks.table import NoColumnError
-from hybridal.tasks.task import Answer, check_classes
 
 MOST_BYTES = 500_000_000
 PREVIEW_ROWS, LONGEST_CELL = 5, 200
@@ -149,7 +150,7 @@ def _only(found: Source, rows: Rows, classes: Sequence[str]) -> Source:
     if any(label is not None for label in rows.labels):
         names = choose_classes(rows, [], classes)
         if found.multi_label:
-            only = [Row(*row)._replace(label=within(row[2], names)) for row in found.rows]
+            only = [Row(*row)._replace(label=only_classes(row[2], names)) for row in found.rows]
         else:
             only = [Row(*row) for row in found.rows if row[2] is None or row[2] in names]
         return replace(found, classes=names, rows=only)

@@ -24,9 +24,8 @@ from hybridal.app.people import file_annotator
 from hybridal.app.project_settings import read, write
 from hybridal.errors import UserError
 from hybridal.randomness import stream
+from hybridal.tasks.answers import Answer, Decisions, names_of
 from hybridal.tasks.class_names import sort_names
-from hybridal.tasks.label_cells import names_of
-from hybridal.tasks.task import Answer, Decisions
 
 
 class Row(NamedTuple):

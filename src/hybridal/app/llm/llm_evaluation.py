@@ -23,8 +23,8 @@ from hybridal.app.insight.set_agreement import decision_on, masi_distances
 from hybridal.app.insight.set_votes import set_ratings
 from hybridal.app.llm.annotator import LlmAnnotator
 from hybridal.app.llm.records import is_shared, label_of
+from hybridal.tasks.answers import Decisions
 from hybridal.tasks.label_cells import write_cell
-from hybridal.tasks.task import Decisions
 
 Labels = Mapping[str, Any]  # text: class, or set of classes
 Similarity = Callable[[Any, Any], float]

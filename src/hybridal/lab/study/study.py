@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from hybridal.backbones.auto import candidate_names
+from hybridal.backbones.auto_candidates import candidate_names
 from hybridal.core.checked import type_errors
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError

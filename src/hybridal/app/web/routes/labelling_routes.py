@@ -38,7 +38,7 @@ from hybridal.app.web.schemas import (
     items_of,
 )
 from hybridal.app.web.truncation import truncation_point
-from hybridal.tasks.label_cells import names_of
+from hybridal.tasks.answers import names_of
 
 router = Router(prefix="/api")
 

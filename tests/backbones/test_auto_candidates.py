@@ -5,15 +5,15 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 
-from hybridal.backbones import auto, hub_models
-from hybridal.backbones.auto import candidate_names, with_candidates
+from hybridal.backbones import auto_candidates, hub_models
+from hybridal.backbones.auto_candidates import candidate_names, with_candidates
 from hybridal.errors import UserError
 from hybridal.testing.small import toy_task
 
 
 @pytest.fixture(autouse=True)
 def defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto, "DEFAULT_CANDIDATES", ("tiny", "gte-small"))
+    monkeypatch.setattr(auto_candidates, "DEFAULT_CANDIDATES", ("tiny", "gte-small"))
     monkeypatch.setenv("HYBRIDAL_MODELS", "")
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridal.core.encoder_choice import EncoderChoice
-from hybridal.measures.encoder_choice import MIN_LABELS, choose, is_due, most_changes
+from hybridal.measures.choose_encoder import MIN_LABELS, choose, is_due, most_changes
 
 NOW = EncoderChoice("a", judged=20, losses={"a": 0.5, "b": 0.6})
 
