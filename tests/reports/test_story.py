@@ -251,7 +251,7 @@ def test_a_chosen_encoder_is_named_with_the_figures_that_speak_for_it() -> None:
         for fact, choice in zip(fake_history((), seed=1, rounds=4), choices, strict=True)
     ]
     assert encoder_story(fake_history((), seed=1, rounds=4)) == []
-    assert encoder_story(rounds[:1]) == ["The encoder is a; there are fewer than 10 labels to compare encoders on."]
+    assert encoder_story(rounds[:1]) == ["The encoder is a: fewer than 10 labels to compare encoders on."]
     assert encoder_story(rounds[:3]) == [f"The labels chose the encoder {why}.", "It replaced a in round 2."]
     assert encoder_story(rounds)[1:] == ["It replaced b in round 4.", "Before, b replaced a in round 2."]
     assert f"The labels chose the encoder {why}." in story(rounds[:3], make_schedule("retrain"))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.observer import Observer
 from hybridal.core.rounds import Round
 from hybridal.learners.text_classifier import TextClassifier
@@ -120,3 +121,5 @@ def test_default_candidates_are_written_out(
     monkeypatch.setattr("hybridal.backbones.auto_candidates.DEFAULT_CANDIDATES", ("tiny", "no/such-encoder"))
     folder = run.begin(replace(settings, backbone="auto"), tmp_path / "run")
     assert folder.settings().backbone == "auto:tiny"
+    (fact, *_) = run.resume_run(folder)
+    assert fact.encoder == EncoderChoice("tiny", reason="the only candidate")

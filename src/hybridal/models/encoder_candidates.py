@@ -44,6 +44,8 @@ class EncoderCandidates:
 
     def choose_encoder(self, pool: Pool, now: EncoderChoice | None) -> EncoderChoice:
         """The encoder for the labels to learn from; those held for validation are not used."""
+        if len(self._names) == 1:
+            return EncoderChoice(self._names[0], reason="the only candidate")
         if not is_due(len(pool), now):
             why = f"fewer than {MIN_LABELS} labels to compare encoders on"
             return EncoderChoice(self._names[0], reason=why) if now is None else replace(now, changed=False)

@@ -31,7 +31,7 @@ def encoder_story(history: Sequence[Round]) -> list[str]:
         return []
     last = known[-1][1]
     if not last.judged:
-        return [f"The encoder is {last.backbone}; there are {last.reason}."]
+        return [f"The encoder is {last.backbone}: {last.reason}."]
     told = [f"The labels chose the encoder {last.reason}."]
     before = dict(zip((round for round, _ in known[1:]), (choice.backbone for _, choice in known), strict=False))
     changes = [(round, choice) for round, choice in known if choice.changed and round in before]
