@@ -44,9 +44,11 @@ def test_without_a_hub_only_those_here_are_candidates(monkeypatch: pytest.Monkey
     monkeypatch.setattr(huggingface_hub, "get_session", session)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr(hub_models, "folder", lambda *_: pytest.fail("a download was tried"))
-    said: list[str] = []
-    assert with_candidates("auto", toy_task(), said.append) == "auto:tiny"
-    assert said == ["Backbone 'gte-small' is neither on this machine nor available from the hub; it is no candidate."]
+    messages: list[str] = []
+    assert with_candidates("auto", toy_task(), messages.append) == "auto:tiny"
+    assert messages == [
+        "Backbone 'gte-small' is neither on this machine nor available from the hub; it is no candidate."
+    ]
 
 
 def test_a_candidate_is_downloaded_from_a_hub_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridal.core.encoder_choice import EncoderChoice
-from hybridal.measures.choose_encoder import MIN_LABELS, choose, is_due, most_changes
+from hybridal.measures.choose_encoder import MIN_LABELS, choose, is_due, max_changes
 
 NOW = EncoderChoice("a", judged=20, losses={"a": 0.5, "b": 0.6})
 
@@ -49,7 +49,7 @@ def test_the_number_of_changes_is_bounded(counts: list[int], random: object) -> 
         better = random.choice("ab")  # type: ignore[attr-defined]
         now = choose({name: np.full(labels, 0.1 if name == better else 0.9) for name in "ab"}, now)
         changes += now.changed
-    assert changes <= most_changes(max(counts, default=0))
+    assert changes <= max_changes(max(counts, default=0))
 
 
 def test_candidates_are_compared_when_labels_have_doubled() -> None:

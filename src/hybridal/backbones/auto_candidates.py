@@ -55,7 +55,7 @@ def is_auto(backbone: str) -> bool:
 
 
 def with_candidates(backbone: str, task: Task, notify: Callable[[str], None] = lambda _: None) -> str:
-    """Return the setting with its candidates written out; `auto` takes the default ones that can be had here.
+    """Return the setting with its candidates written out; `auto` takes the default ones that are available here.
 
     A candidate that is not on this machine is downloaded, if the hub answers within a few seconds.
 
@@ -65,17 +65,17 @@ def with_candidates(backbone: str, task: Task, notify: Callable[[str], None] = l
         notify: Receives messages about downloads, and about candidates that are left out.
 
     Raises:
-        UserError: If not even the first candidate can be had.
+        UserError: If not even the first candidate is available.
     """
     if backbone != AUTO:
         return backbone
     first, *others = DEFAULT_CANDIDATES
     load_backbone(first, task, notify)
-    return f"{AUTO}:" + ",".join([first, *(name for name in others if _can_be_had(name, task, notify))])
+    return f"{AUTO}:" + ",".join([first, *(name for name in others if _is_available(name, task, notify))])
 
 
-def _can_be_had(name: str, task: Task, notify: Callable[[str], None]) -> bool:
-    """Whether an encoder is here or was downloaded now."""
+def _is_available(name: str, task: Task, notify: Callable[[str], None]) -> bool:
+    """Whether an encoder is on this machine or can be downloaded; it is downloaded then."""
     if local_backbone(name, task) is not None:
         return True
     if _hub_answers():

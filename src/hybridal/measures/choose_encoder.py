@@ -20,7 +20,7 @@ NOISE = 1.0
 def is_due(labels: int, now: EncoderChoice | None) -> bool:
     """Whether to compare the candidates on this many labels.
 
-    So a run changes its encoder at most `most_changes` times.
+    So a run changes its encoder at most `max_changes` times.
 
     >>> [is_due(labels, EncoderChoice("minilm", judged=45)) for labels in (45, 89, 90)]
     [False, False, True]
@@ -28,10 +28,10 @@ def is_due(labels: int, now: EncoderChoice | None) -> bool:
     return labels >= max(MIN_LABELS, GROWTH * (now.judged if now else 0))
 
 
-def most_changes(labels: int) -> int:
+def max_changes(labels: int) -> int:
     """How often candidates are compared at most until there are this many labels.
 
-    >>> most_changes(9), most_changes(10), most_changes(968)
+    >>> max_changes(9), max_changes(10), max_changes(968)
     (0, 1, 7)
     """
     return 0 if labels < MIN_LABELS else 1 + int(math.log(labels / MIN_LABELS, GROWTH))

@@ -56,7 +56,7 @@ def set_disagreements(session: Session) -> list[dict[str, Any]]:
 
 
 def _with_votes(n: int) -> Select[int]:
-    """The rows of texts with at least so many votes."""
+    """The rows of texts with at least n votes."""
     return select(Vote.text_row).where(Vote.label_set.is_not(None)).group_by(Vote.text_row).having(func.count() >= n)
 
 

@@ -106,7 +106,7 @@ function facts({ rows, empty, duplicates, labelled, labels, multi_label: several
   const known = new Set(classes.map(({ name }) => name));
   const fresh = names.filter((name) => !known.has(name));
   const sentences = [`${counted}, ${whole(labelled)} with a label.`];
-  if (fresh.length) sentences.push(`New ${fresh.length === 1 ? "class" : "classes"}: ${fresh.slice(0, 10).join(", ")}${fresh.length > 10 ? ", …" : ""}.`);
+  if (fresh.length) sentences.push(`New ${fresh.length === 1 ? "class" : "classes"}: ${fresh.slice(0, 10).join(", ")}${fresh.length > 10 ? ` and ${fresh.length - 10} more` : ""}.`);
   for (const name of fresh) {
     const twin = classes.find((other) => other.name.toLowerCase() === name.toLowerCase());
     if (twin) sentences.push(`“${name}” differs from the existing class “${twin.name}” only in capitals and would become a separate class.`);
