@@ -68,8 +68,12 @@ def test_a_component_that_fails_is_named_with_the_line(kind: str) -> None:
     [
         ("acquisition", None, "must return a Selection, not None"),
         ("acquisition", ["a"], r"must return a Selection, not \['a'\]"),
-        ("acquisition", Selection((), ()), "must choose 4 ids of .* but gave 0 ids"),
-        ("acquisition", Selection(("x",) * 4, (0.0,) * 4), ".* gave 4 ids, 0 of them candidates"),
+        ("acquisition", Selection((), ()), "must choose 4 ids of .* number of ids is 0, "),
+        (
+            "acquisition",
+            Selection(("x",) * 4, (0.0,) * 4),
+            ".* number of ids is 4, of candidates among them 0, of scores 4",
+        ),
         (
             "acquisition",
             Selection(("text-81", "text-121", "text-63", "text-31"), (0.5, math.nan, 0.5, 0.5)),

@@ -146,8 +146,9 @@ def select(acquisition: Acquisition, candidates: Candidates, n: int, rng: np.ran
         raise answer_error(
             "acquisition",
             acquisition,
-            f"must choose {wanted} ids of the {len(known)} candidates, each once and with a score, but gave "
-            f"{len(chosen)} ids, {len(known.intersection(chosen))} of them candidates, and {len(found.scores)} scores",
+            f"must choose {wanted} ids of the {len(known)} candidates, each once and with a score; the number "
+            f"of ids is {len(chosen)}, of candidates among them {len(known.intersection(chosen))}, of scores "
+            f"{len(found.scores)}",
         )
     if odd:
         raise answer_error("acquisition", acquisition, f"must give finite numbers as scores, not {odd[0]!r}")
