@@ -119,6 +119,8 @@ def test_without_a_file_the_demo_is_labelled(
         (["--text", "body", "--batch", "0"], "at least 1"),
         (["--text", "body", "--overlap", "2"], "between 0 and 1"),
         (["--text", "body", "--schedule", "hybrid:moon"], "moon"),
+        (["--text", "body", "--backbone", "minillm"], "did you mean 'minilm'?"),
+        (["--text", "body", "--backbone", "auto:minilm,./nowhere"], "./nowhere"),
         (["--text", "body", "--db", "mysql://x/y"], "--db"),
         (["--text", "body", "--classes", "bug"], "two or more"),
         (["--text", "body", "--sign-in-header", "X-User"], "--behind-proxy"),
@@ -132,6 +134,13 @@ def test_bad_input_is_refused_and_leaves_no_project(
     assert (ended.code, words in ended.stderr) == (2, True), ended.stderr
     assert served == []
     assert hybridal("label", tickets, "--text", "body").code == 0
+
+
+def test_a_folder_that_cannot_be_created_is_named(tickets: Path, served: list[dict[str, Any]]) -> None:
+    for folder in (tickets, tickets / "inside"):
+        ended = hybridal("label", tickets, "--text", "body", "--project", folder)
+        assert (ended.code, f"The folder {folder} cannot be created (" in ended.stderr) == (2, True), ended.stderr
+    assert served == []
 
 
 def test_others_are_let_in_only_where_everybody_has_a_password(

@@ -65,4 +65,6 @@ def test_a_project_itself_and_a_folder_in_use_are_refused(tmp_path: Path, served
     (tmp_path / "project.json").unlink()
     with locked(tmp_path / ".serve.lock", tmp_path):
         assert "is in use" in hybridal("serve", tmp_path).stderr
+    assert "did you mean 'minilm'?" in hybridal("serve", tmp_path, "--backbone", "minillm").stderr
+    assert "cannot be created (" in hybridal("serve", tmp_path / ".serve.lock").stderr
     assert served == []

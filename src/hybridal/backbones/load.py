@@ -44,8 +44,11 @@ def load_backbone(name: str, task: Task, notify: Callable[[str], None] = lambda 
 
 def local_backbone(name: str, task: Task) -> Backbone | None:
     """Return the backbone if all its files are on this machine, else None."""
-    if name == "tiny":
-        return Backbone(name, tiny.folder(task))
+    return Backbone(name, tiny.folder(task)) if name == "tiny" else _local_encoder(name)
+
+
+def _local_encoder(name: str) -> Backbone | None:
+    """Return a pretrained encoder if all its files are on this machine, else None."""
     is_path = name.startswith(("/", "./", "../", "~"))  # hub ids do not look like paths
     if not is_path and (own := _in_models_folder(name)) is not None:
         return Backbone(name, _encoder_folder(own))
@@ -70,6 +73,19 @@ def remote_limits(name: str) -> Limits:
         return Limits(name, entry.layers, entry.positions)
     with _known_names_offered(name):
         return Backbone(name, hub_models.configuration(*hub_source(name))).limits
+
+
+def check_exists(name: str) -> None:
+    """Refuse a name that is neither known, nor a folder here, nor on the hub; weights are not downloaded.
+
+    Args:
+        name: As for `load_backbone`.
+
+    Raises:
+        UserError: If there is no such backbone.
+    """
+    if entry_of(name) is None and _local_encoder(name) is None:
+        remote_limits(name)
 
 
 def hub_source(name: str) -> tuple[str, str | None]:

@@ -73,6 +73,7 @@ def label(
     except ModuleNotFoundError as error:
         raise UserError(f"The labelling app needs {error.name}; install `hybridal[app]`.") from error
     from hybridal.system.lock import locked
+    from hybridal.system.private import create_private
 
     folder = folder_of(file, project)
     settings = o.given(budget=budget, batch=batch, validation_first=validation_first, overlap=overlap)
@@ -80,8 +81,9 @@ def label(
     columns = o.given(text=text, label=o.label_columns(label), id=id, classes=o.names(classes))
     columns |= o.given(multi_label=multi_label, label_separator=label_separator)
     columns |= o.given(drop_empty=drop_empty, drop_duplicates=drop_duplicates, suggested=suggested)
+    o.check_backbone(backbone)
     folder_is_new = not folder.exists()
-    folder.mkdir(0o700, parents=True, exist_ok=True)
+    create_private(folder)
     try:
         with locked(folder / "app.lock", folder):
             # Make all checks first, so that a command that fails leaves no project behind.

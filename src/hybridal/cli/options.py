@@ -256,6 +256,14 @@ def _run_options(values: Mapping[str, Any]) -> RunOptions:
     return RunOptions({**settings, "overrides": fields_set}, **others)
 
 
+def check_backbone(backbone: str | None) -> None:
+    """Refuse a backbone that does not exist, before the app starts with it."""
+    from hybridal.backbones import candidate_names, check_exists
+
+    for name in candidate_names(backbone) if backbone is not None else ():
+        check_exists(name)
+
+
 def given(**options: Any) -> dict[str, Any]:
     """Return the options that the user gave."""
     # Not `in (None, False)`: 0 equals False, and a seed of 0 is a seed.

@@ -37,6 +37,7 @@ def serve(
     except ModuleNotFoundError as error:
         raise UserError(f"The labelling app needs {error.name}; install `hybridal[app]`.") from error
     from hybridal.system.lock import locked
+    from hybridal.system.private import create_private
 
     if sign_in_header is not None:
         check_sign_in(sign_in_header, behind_proxy)
@@ -48,7 +49,8 @@ def serve(
     password = None if host in HERE or owner is not None else new_password("A password for the start page")
     if (folder / "project.json").exists():
         raise UserError(f"{folder} is a project itself; serve it with `hybridal label`, or name the folder it is in.")
-    folder.mkdir(0o700, parents=True, exist_ok=True)
+    o.check_backbone(backbone)
+    create_private(folder)
     with locked(folder / ".serve.lock", folder):
         typer.echo(f"Projects in {folder}  (stop with Ctrl-C; all labels are kept)")
         serve_folder(

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from stat import S_IMODE
 
+from hybridal.errors import UserError
+
 _FOLDER, _FILE = 0o700, 0o600
 
 
@@ -23,6 +25,18 @@ def make_private(paths: Iterable[Path]) -> None:
     for path in paths:
         with suppress(FileNotFoundError):
             os.chmod(path, _FOLDER if path.is_dir() else _FILE)
+
+
+def create_private(folder: Path) -> None:
+    """Create a folder, and those above it, that only its user can read; an existing one is kept as it is.
+
+    Raises:
+        UserError: The folder cannot be created, or is a file.
+    """
+    try:
+        folder.mkdir(_FOLDER, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"The folder {folder} cannot be created ({error.strerror}); name another.") from error
 
 
 def close_to_others(paths: Iterable[Path]) -> None:
