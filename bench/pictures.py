@@ -24,7 +24,7 @@ from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.people import project_owner, sign_in
 from hybridal.app.project import Project
-from hybridal.app.project_settings import DEFAULTS
+from hybridal.app.project_settings import DEFAULTS, read
 from hybridal.app.web.auth import cookie_name
 from hybridal.tasks import load_task
 
@@ -65,7 +65,7 @@ def label(project: Project, truth: dict[str, str]) -> None:
     for key in range(PLAN["budget"]):
         with project.sessions.begin() as session:
             me = project_owner(session)
-            [text] = lease_texts(session, me, 1)
+            [text] = lease_texts(session, me, 1, read(session)).texts
             annotate(session, me, text.id, "label", class_name=truth[text.id], key=f"key-{key}")
         learnt += text.split == "pool"
         if text.split == "pool" and (learnt - FIRST) % PLAN["batch"] == 0:

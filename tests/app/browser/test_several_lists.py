@@ -146,6 +146,8 @@ def test_contested_classes_are_decided(
     assert checked(page, axe, "contested") == []
     page.set_viewport_size({"width": 360, "height": 740})
     shot(page, "several-contested-phone-dark")
+    page.get_by_text("Agreement on each class").click()
+    expect(page.get_by_role("region", name="Agreement on each class").get_by_role("row").nth(2)).to_contain_text("b")
     row.get_by_role("button", name="Yes Ada").click()
     expect(row.get_by_role("button", name="Decide")).to_be_disabled()
     row.get_by_role("button", name="No Ada").click()
@@ -153,3 +155,23 @@ def test_contested_classes_are_decided(
     expect(page.locator("#items")).to_contain_text("There are no disagreements.")
     page.goto(f"{app.address}/texts?state=labelled")
     expect(page.locator(".item .badge")).to_have_text(["a", "bdecided"])
+
+
+def test_the_owner_sets_what_people_agree_on(window: Window, app: Served, axe: Axe) -> None:
+    page = window.open(app.link, at="/settings")
+    expect(page.locator("#plan")).to_be_visible()
+    page.get_by_label("They agree on").select_option("class")
+    page.get_by_label("Choose the suggested or shown predicted classes already").check()
+    page.locator("#plan").get_by_role("button", name="Save").click()
+    expect(page.locator("#toasts")).to_contain_text("Saved.")
+    settings = app.project.settings()
+    assert (settings["consensus_per"], settings["preselect"]) == ("class", True)
+    page.locator("#upload input[type=file]").set_input_files(
+        {"name": "x.csv", "mimeType": "text/csv", "buffer": b"text,tags\none,a; new\ntwo,a\nthree,\n"}
+    )
+    page.get_by_label("Between several classes").fill(";")
+    page.get_by_label("Between several classes").press("Tab")
+    expect(page.locator("#preview-facts")).to_have_text("3 rows, 2 with a label. New class: new.")
+    assert checked(page, axe, "settings") == []
+    page.goto(f"{app.address}/export")
+    expect(page.get_by_role("region", name="Labels")).to_contain_text("Classes are lists")

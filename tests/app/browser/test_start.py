@@ -72,6 +72,7 @@ def test_projects_are_created_filled_queued_closed_and_moved(
 
         # A name full of traps is shown as it is, and its address is harmless.
         page.get_by_label("Name").fill("Sport <b>& food</b>")
+        page.get_by_label("Each text has").select_option("any number of classes")
         page.get_by_role("button", name="Create and open").click()
         expect(page.get_by_role("heading", name="No texts yet")).to_be_visible()
         assert page.url == f"{address}/p/Sport-b-food-b/"

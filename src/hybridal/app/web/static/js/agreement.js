@@ -18,7 +18,7 @@ function nothingYet({ note }) {
   ];
 }
 
-function summary({ alpha, low, high, texts, pairs, note, between }, open) {
+function summary({ alpha, low, high, texts, pairs, note, between, classes }, open) {
   const interval = low == null ? note : `between ${low.toFixed(2)} and ${high.toFixed(2)} with 95% confidence`;
   return [
     el(
@@ -31,25 +31,39 @@ function summary({ alpha, low, high, texts, pairs, note, between }, open) {
     el(
       "p",
       { class: "muted small" },
-      `Krippendorff's α on ${count(texts, "text")} that two or more people labelled (${count(pairs, "pair")} of annotations). 1 is perfect agreement, 0 is agreement by chance.`,
+      `Krippendorff's α${classes ? " of whole sets of classes, with MASI distance," : ""} on ${count(texts, "text")} that two or more people labelled (${count(pairs, "pair")} of annotations). 1 is perfect agreement, 0 is agreement by chance.`,
     ),
     el(
       "details",
       { open },
       el("summary", {}, "Who agrees with whom"),
-      table("Pairs of people", ["Person", "Other person", "Texts", "Agreement", "Most often confused"], between.map(row)),
+      table("Pairs of people", ["Person", "Other person", "Texts", "Agreement", classes ? "Most often contested" : "Most often confused"], between.map(row)),
     ),
-  ];
+    classes ? classTable(classes) : null,
+  ].filter(Boolean);
 }
 
-function row({ one, other, texts, agreed, confused: [most] }) {
-  return [
-    one,
-    other,
-    texts,
-    percent(agreed),
-    most ? `${most.one} and ${most.other}, ${count(most.times, "time")}` : "–",
-  ];
+/** Where a text may have several classes: the agreement on each, also of answers about some of the classes. */
+function classTable(classes) {
+  const rows = classes.map(({ name, alpha, texts, given }) => [name, alpha == null ? "–" : alpha.toFixed(2), texts, given]);
+  return el(
+    "details",
+    {},
+    el("summary", {}, "Agreement on each class"),
+    table("Agreement on each class", ["Class", "α", "Texts", "Given"], rows),
+  );
+}
+
+function row({ one, other, texts, agreed, confused: [most], contested }) {
+  return [one, other, texts, percent(agreed), contested ? contestedMost(contested) : confusedMost(most)];
+}
+
+function confusedMost(most) {
+  return most ? `${most.one} and ${most.other}, ${count(most.times, "time")}` : "–";
+}
+
+function contestedMost([most]) {
+  return most ? `${most.name}, ${count(most.one + most.other, "time")}` : "–";
 }
 
 function interpretation(alpha) {
