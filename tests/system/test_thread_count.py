@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import scipy.linalg  # noqa: F401 - its BLAS is there before a limit is set
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from hybridal.system.thread_count import one_blas_thread
