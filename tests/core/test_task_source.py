@@ -49,6 +49,11 @@ def test_a_value_of_the_wrong_kind_is_refused_by_name(name: str, value: Any) -> 
     assert told.value.field == name
 
 
+def test_pairs_of_texts_are_refused_by_name() -> None:
+    with pytest.raises(UserError, match=r"^`text` names several columns; pairs of texts are not supported: join"):
+        source_of("mail.csv", text=["title", "body"])
+
+
 def test_a_name_that_it_does_not_have_is_refused() -> None:
     with pytest.raises(UserError, match=r"^`txet` is not an option of a task; did you mean 'text'\?$") as told:
         source_of("mail.csv", txet="body")

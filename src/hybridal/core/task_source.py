@@ -62,6 +62,11 @@ class TaskSource:
     descriptions: str | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.text, list | tuple):
+            raise UserError(
+                "`text` names several columns; pairs of texts are not supported: join each pair to one text.",
+                field="text",
+            )
         for name, wrong in type_errors(self):
             raise UserError(f"The setting '{name}' {wrong}.", field=name)
         for name, value in vars(self).items():
