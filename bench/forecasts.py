@@ -116,12 +116,16 @@ def f1(labels: Ints, answers: Ints, weights: Floats) -> float:
 
 
 def held(run: Run, every: int = 1) -> Iterator[list[bool | None]]:
-    """Whether the observed score is inside each interval, two and four rounds later and at the end."""
+    """Whether the observed score is inside each interval, two and four rounds later and at the end.
+
+    Rounds without a forecast are left out.
+    """
     last = len(run.seen) - 1
     for now in range(1, last, every):
         for later in sorted({min(now + 2, last), min(now + 4, last), last}):
             found = forecast(run.seen[: now + 1], run.seen[later].labels, run.classes)
-            assert found is not None
+            if found is None:
+                continue
             intervals = (found.accuracy, found.f1, found.accuracy_gain, found.f1_gain)
             came = (*run.truth[later], *(run.truth[later] - run.truth[now]))
             yield [None if i is None else i.low <= t <= i.high for i, t in zip(intervals, came, strict=True)]

@@ -19,7 +19,8 @@ WANDER and RATIO_DRIFT to skewed tasks too (`bench/forecasts.py`).
 With several labels per text, a prediction is right if the whole set is, and micro-F1 takes the place of macro-F1, which
 validation measures too poorly where a text is one of many classes. What texts per class suggest about the ratio does
 not hold, so the ratio is the measured one, and there is no forecast before micro-F1 is known. Most changes of a set
-are no gain: MULTI_LABEL_SHARE was chosen on one seed of three tasks.
+are no gain, and thresholds that are chosen anew move the rest: MULTI_LABEL_SHARE and MULTI_LABEL_WANDER were chosen on one
+seed of three tasks (`bench/multi_label.py`).
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ from hybridal.measures.skew import log_error_ratio
 Draws = NDArray[np.float64]
 
 SHARE, POWER = 0.5, 0.35  # the share at one label per class, and how it falls with them
-MULTI_LABEL_SHARE = 0.15
 SHARE_SPREAD, PACE_SPREAD = 0.6, 0.4  # standard deviations: of log SHARE between tasks, of the log pace of one round
 SHARE_DRIFT = 0.5  # how far, in proportion, the share of the past may be off for the future
 MIN_PACE = 0.02  # a sample without any disagreement may still hide this much
 # If the disagreement is unknown: the pace per error, its spread, and the constant part.
 BLIND_PACE, BLIND_SPREAD, BLIND_FLOOR = 1.85, 0.55, 0.02
 WANDER, RESTART = 1e-3, 2e-3  # variance of accuracy per expected disagreement, and per disagreement of a random start
+MULTI_LABEL_SHARE, MULTI_LABEL_WANDER = 0.15, 2e-3
 TEXTS_PER_CLASS, MIN_SUPPORT = 10, 2  # for a measured macro-F1 to count: on average, and of each class if known
 RATIO_DRIFT = 0.4  # how far log(error in macro-F1 / error in accuracy) moves, per unit, from one label per class on
 POINTS = 4096
@@ -137,15 +138,16 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
         return None
     now, points, normal = seen[-1].labels, _points(), _normal_points()
     pace, floor, spread = _pace(seen)
-    shares = (MULTI_LABEL_SHARE if several else SHARE) * np.exp(spread * normal[0])
+    share, wander = (MULTI_LABEL_SHARE, MULTI_LABEL_WANDER) if several else (SHARE, WANDER)
+    shares = share * np.exp(spread * normal[0])
     if measured:
-        shares = _believed(shares, points[0], measured, pace, floor, classes)
+        shares = _believed(shares, points[0], measured, pace, floor, wander, classes)
         last = measured[-1]
         error = np.maximum(_errors(last.right, last.n) - shares * _growth(pace, last.labels, now, classes), 0.0)
     else:
         error = np.ones(POINTS)
     gain = np.minimum(shares * _growth(pace, now, labels, classes), error)
-    deviation = math.sqrt(_variance(pace, floor, now, labels))
+    deviation = math.sqrt(_variance(pace, floor, wander, now, labels))
     chance = deviation * normal[2]
     middle, width = _measured_ratio(measured) if several else _f1_ratio(measured, classes)
     ratio = np.exp(middle + width * normal[3])
@@ -196,9 +198,9 @@ def _growth(pace: float, since: int, until: int, classes: int) -> float:
     return float(pace * (since / classes) ** -POWER * (1 - (since / until) ** POWER) / POWER)
 
 
-def _variance(pace: float, floor: float, since: int, until: int) -> float:
+def _variance(pace: float, floor: float, wander: float, since: int, until: int) -> float:
     """How far accuracy moves by chance alone."""
-    return WANDER * pace * math.log(until / since) + RESTART * floor if until > since else 0.0
+    return wander * pace * math.log(until / since) + RESTART * floor if until > since else 0.0
 
 
 def _ratio_drift(log_ratio: float, since: int, until: int, classes: int) -> float:
@@ -208,7 +210,13 @@ def _ratio_drift(log_ratio: float, since: int, until: int, classes: int) -> floa
 
 
 def _believed(
-    shares: Draws, quantiles: Draws, measured: Sequence[Observation], pace: float, floor: float, classes: int
+    shares: Draws,
+    quantiles: Draws,
+    measured: Sequence[Observation],
+    pace: float,
+    floor: float,
+    wander: float,
+    classes: int,
 ) -> Draws:
     """The posterior of the shares at these quantiles, given the change of accuracy since a quarter of the labels.
 
@@ -222,7 +230,7 @@ def _believed(
     changed = min(sum(errors), pace * math.log(last.labels / first.labels) + floor)
     shares = np.sort(shares)
     expected = shares * _growth(pace, first.labels, last.labels, classes)
-    sampling = changed / min(first.n, last.n) + _variance(pace, floor, first.labels, last.labels)
+    sampling = changed / min(first.n, last.n) + _variance(pace, floor, wander, first.labels, last.labels)
     variance = sampling + (SHARE_DRIFT * expected) ** 2
     change = last.right / last.n - first.right / first.n
     log_likelihood = -0.5 * ((change - expected) ** 2 / variance + np.log(variance))
