@@ -19,8 +19,8 @@ WANDER and RATIO_DRIFT to skewed tasks too (`bench/forecasts.py`).
 With several labels per text, a prediction is right if the whole set is, and micro-F1 takes the place of macro-F1, which
 validation measures too poorly where a text is one of many classes. What texts per class suggest about the ratio does
 not hold, so the ratio is the measured one, and there is no forecast before micro-F1 is known. Most changes of a set
-are no gain, and thresholds that are chosen anew move the rest: MULTI_LABEL_SHARE and MULTI_LABEL_WANDER were chosen on one
-seed of three tasks (`bench/multi_label.py`).
+are no gain, and new thresholds move the rest: MULTI_LABEL_SHARE and MULTI_LABEL_WANDER were chosen on one seed of three
+tasks (`bench/multi_label.py`).
 """
 
 from __future__ import annotations
