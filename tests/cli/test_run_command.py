@@ -21,7 +21,8 @@ from hybridal.measures.advice import Advice, advice, advise, texts_left
 from hybridal.runs.assemble import find_task
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import DEMO, Settings
-from hybridal.testing.small import toy_task
+from hybridal.testing.small import toy_file, toy_task
+from tests.helpers.topic_encoder import topic_encoder
 
 from .conftest import BEST, SMALL, SWITCHING, hybridal
 from .laboratory import write_rows
@@ -524,3 +525,12 @@ class TestSeveralLabels:
         assert (ended.code, ended.stdout) == (2, "")
         assert sentence in ended.stderr
         assert ended.stderr.count("\n") == 1
+
+
+def test_the_result_names_the_encoder_that_the_labels_chose(tmp_path: Path) -> None:
+    encoder = topic_encoder(toy_task(train=90), tmp_path / "topics")
+    texts = (toy_file(tmp_path), "--text", "body", "--label", "kind", "--out", tmp_path / "run")
+    options = ("--backbone", f"auto:tiny,{encoder}", "--device", "cpu", "--rounds", "1", "--set", "max_epochs=1")
+    ended = hybridal("run", *texts, *options, "--set", "min_steps=0")
+    assert ended.code == 0
+    assert f"The labels chose the encoder {encoder}: log loss " in ended.stdout

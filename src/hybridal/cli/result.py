@@ -10,6 +10,7 @@ import typer
 
 from hybridal.core.rounds import Metrics, Round
 from hybridal.measures.certainty import figures_in_words, known, shown
+from hybridal.reports.encoder_story import encoder_story
 from hybridal.reports.history_summary import plain_sequence
 from hybridal.reports.number_formats import counted, joined, rounds_between
 from hybridal.reports.story import guessing, outlook
@@ -28,7 +29,7 @@ def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
     if json:
         typer.echo(strict_json(result(folder, schedule, history)))
     elif not quiet:
-        typer.echo(decision(schedule, history))
+        typer.echo(" ".join([*encoder_story(history), decision(schedule, history)]))
         advice, guess = outlook(history, folder.about()), guessing(history)
         if advice:
             typer.echo(advice.sentence)
