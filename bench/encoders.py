@@ -26,7 +26,8 @@ from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.tasks.mirror import mirrored
 
 AUTO = "auto"
-TOTALS = (50, 101, 203, 509, 968)  # labels in all, those for validation with them
+BATCH = {"initial": 50, "batch": 51}
+TOTALS = {1: 50, 2: 101, 4: 203, 10: 509, 19: 968}  # labels in all, those for validation with them, by round
 CELL = ["task", "seed"]
 
 
@@ -38,7 +39,7 @@ def study_of(asked: argparse.Namespace) -> Study:
         schedules=(asked.schedule,),
         backbones=(*asked.backbones, f"{AUTO}:{','.join(asked.backbones)}"),
         seeds=tuple(asked.seeds),
-        overrides={"rounds": asked.rounds, **({"max_length": asked.max_length} if asked.max_length else {})},
+        overrides={**BATCH, "rounds": asked.rounds, **({"max_length": asked.max_length} if asked.max_length else {})},
         device=asked.device,
         test_every_round=True,
     )
@@ -66,11 +67,10 @@ def short_name(backbone: str) -> str:
 
 def _row(fact: Round) -> dict[str, Any]:
     assert fact.test is not None
-    choice, measured = fact.encoder, fact.validation
+    choice = fact.encoder
     return {
         "round": fact.round,
         "labels": fact.labels,
-        "total": fact.labels + (measured.n if measured else 0),
         "chosen": short_name(choice.backbone) if choice else "",
         "changed": bool(choice and choice.changed),
         "losses": json.dumps({short_name(name): loss for name, loss in choice.losses.items()} if choice else {}),
@@ -86,8 +86,8 @@ def regret_table(found: pd.DataFrame) -> str:
     """Macro-F1 by labels, and the points that `auto` loses to the better encoder of each cell and number of labels."""
     encoders = [name for name in found.backbone.unique() if name != AUTO]
     lines = []
-    for total in TOTALS:
-        at = found[found.total == total].pivot_table(index=CELL, columns="backbone", values="test_f1").dropna()
+    for number, total in TOTALS.items():
+        at = found[found["round"] == number].pivot_table(index=CELL, columns="backbone", values="test_f1").dropna()
         if len(at) < 2:
             continue
         better = at[encoders].max(axis=1)
@@ -106,15 +106,15 @@ def task_table(found: pd.DataFrame) -> str:
     lines = []
     for task, own in found.groupby("task", sort=False):
         cells = []
-        for total in TOTALS:
-            at = own[own.total == total].pivot_table(index="seed", columns="backbone", values="test_f1")
+        for number in TOTALS:
+            at = own[own["round"] == number].pivot_table(index="seed", columns="backbone", values="test_f1")
             if AUTO in at:
                 cells.append(f"{100 * (at[AUTO] - at[encoders].max(axis=1)).mean():+.1f}")
         ours = own[own.backbone == AUTO]
         last = ours[ours["round"] == ours["round"].max()]
         chosen = ", ".join(f"{name} {count}" for name, count in last.chosen.value_counts().items())
         lines.append([f"`{task}`", *cells, chosen, f"{ours.changed.sum() / max(1, ours.seed.nunique()):.1f}"])
-    totals = [str(total) for total in TOTALS if (found.total == total).any()]
+    totals = [str(total) for number, total in TOTALS.items() if (found["round"] == number).any()]
     return table(["task", *totals, "chosen at the end", "changes a run"], lines)
 
 

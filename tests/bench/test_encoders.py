@@ -19,7 +19,6 @@ def rounds(f1: dict[str, float], task: str = "t", chosen: str = "b") -> list[dic
             "backbone": backbone,
             "seed": seed,
             "round": 1,
-            "total": 50,
             "chosen": chosen if backbone == "auto" else "",
             "changed": False,
             "steps": 10,
