@@ -28,3 +28,9 @@ def test_texts_are_escaped() -> None:
     html = render(Page("<script>", "", ["Nothing yet."], []))
     assert "<script" not in html
     assert "<h1>&lt;script&gt;</h1>" in html
+
+
+def test_words_for_screen_readers_do_not_widen_the_page() -> None:
+    # They have absolute positions: a table that scrolls contains them only if it has a position itself.
+    html = render(Page("A report", "", ["Nothing yet."], []))
+    assert ".scroll { position: relative; overflow-x: auto; }" in html
