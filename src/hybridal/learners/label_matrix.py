@@ -129,9 +129,8 @@ def _of_matrix(matrix: NDArray[Any], columns: Sequence[Any] | None) -> LabelMatr
     wrong = np.array([not _is_bit(value) for value in matrix.ravel().tolist()], dtype=np.bool_).reshape(rows, width)
     if wrong.any():
         row, column = (int(place) for place in np.argwhere(wrong)[0])
-        raise UserError(
-            f"y: row {row}, column {column} is {matrix[row, column]!r:.40}; an indicator matrix has 0 and 1 only."
-        )
+        value = matrix[row : row + 1, column].tolist()[0]  # a number of Python, which reads better
+        raise UserError(f"y: row {row}, column {column} is {value!r:.40}; an indicator matrix has 0 and 1 only.")
     classes = range(width) if columns is None else columns
     plain = tuple(one.item() if isinstance(one, np.generic) else one for one in classes)
     return LabelMatrix(plain, matrix.astype(np.bool_), True)
