@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def answers(app: Served) -> list[tuple[str, str | None]]:
         return [(action, None if classes is None else classes.encode()) for action, classes in rows]
 
 
-def predict(app: Served, present: list[int], probabilities: list[float]) -> None:
+def predict(app: Served, present: list[int], probabilities: list[float], classes: Sequence[int] = (1, 2, 3)) -> None:
     """Give each text the prediction of a model."""
     with app.project.sessions.begin() as session:
         rows = session.scalars(select(Text.row)).all()
@@ -46,7 +47,7 @@ def predict(app: Served, present: list[int], probabilities: list[float]) -> None
         about: dict[str, Any] = {"class_number": 1, "probability": max(probabilities), "entropy": 0.3, "round": 1}
         session.add_all(Prediction(text_row=row, label_set=number, **about) for row in rows)
         write(session, {"show_predictions": True})
-    app.project.probabilities.begin({"classes": [1, 2, 3]}, 3)
+    app.project.probabilities.begin({"classes": [*classes]}, 3)
     app.project.probabilities.write(rows, [probabilities] * len(rows), [2] * len(rows))  # type: ignore[arg-type]
 
 
@@ -154,14 +155,19 @@ def test_a_text_does_not_change_under_a_choice(window: Window, app: Served) -> N
 def test_many_classes_are_found_by_their_names(window: Window, tmp_path: Path) -> None:
     names = [f"class {number:02}" for number in range(40)]
     with served(tmp_path / "p", classes=names, multi_label=True) as app:
+        predict(app, [39], [0.1, 0.2, 0.3], classes=[1, 2, 39])
         page = window.open(app.link)
         first = shown(page)
+        page.get_by_role("button", name="Predicted: choose class 38").click()  # it is out of sight
+        expect(page.locator("#chosen button")).to_have_text(["class 38✕"])
+        page.get_by_role("button", name="Remove class 38").click()
+        expect(page.locator("#classes button").nth(39)).to_have_text(re.compile("class 39"))  # all stay in place
         page.keyboard.press("/")
         page.keyboard.type("37")
         page.keyboard.press("Enter")
         page.keyboard.type("class 08")
         page.keyboard.press("Enter")
-        expect(page.locator("#chosen button")).to_have_text(["class 08✕", "class 37✕"])
+        expect(page.locator("#chosen button:not(.open)")).to_have_text(["class 08✕", "class 37✕"])
         expect(page.get_by_role("searchbox")).to_be_focused()
         page.keyboard.press("Enter")
         assert shown(page) != first

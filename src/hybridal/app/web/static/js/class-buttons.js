@@ -31,6 +31,8 @@ export class ClassButtons extends EventTarget {
     this.pick = pick;
     this.send = send;
     this.classes = [];
+    /** @type {Map<string, number | null>} */
+    this.predicted = new Map();
     /** Whether the person has changed the choice since `choose`. */
     this.isTouched = false;
   }
@@ -59,8 +61,9 @@ export class ClassButtons extends EventTarget {
     this.#chosen = names;
     this.#buttons.forEach((button, index) => {
       const isChosen = names.has(this.classes[index].name);
-      if (button.classList.contains("chosen") !== isChosen) button.classList.toggle("chosen", isChosen);
-      if (this.send) button.ariaPressed = String(isChosen);
+      button.classList.toggle("chosen", isChosen);
+      // Only changes: writing an attribute restyles the button, and there may be a thousand.
+      if (this.send && button.ariaPressed !== String(isChosen)) button.ariaPressed = String(isChosen);
     });
     this.dispatchEvent(new Event("change"));
   }
@@ -97,8 +100,16 @@ export class ClassButtons extends EventTarget {
       const place = button.querySelector(".prediction");
       if (notes.length || place.hasChildNodes()) place.replaceChildren(...notes);
     });
+    this.predicted = predicted;
+    // Where several may be predicted, moving all of them for each text would leave no class where it was.
+    if (this.send) return;
     this.#predicted = new Set(this.classes.flatMap(({ name }, index) => (predicted.has(name) ? [index] : [])));
     this.#arrange();
+  }
+
+  /** Whether there are so many classes that some are out of sight. */
+  get isScrolled() {
+    return this.#finder !== null;
   }
 
   /** Picks the class with this key. @returns {boolean} whether there is one */

@@ -226,8 +226,11 @@ function updateButtons() {
   const item = queue.current;
   byId("first").hidden = project.classes.length > 0;
   buttons.disabled = !item;
-  if (setAnswer) setAnswer.disabled = !item;
   buttons.mark(predicted(item ?? {}), suggested(item ?? {}));
+  if (setAnswer) {
+    setAnswer.disabled = !item;
+    setAnswer.show();
+  }
   const acceptable = !item?.questions && proposed(item);
   byId("accept").hidden = !acceptable && (!project.settings.show_predictions || Boolean(item?.questions));
   byId("accept").disabled = !acceptable;

@@ -1,7 +1,10 @@
-/** The answer to a text that may have several classes: the chosen ones as chips, and the buttons that send it. */
+/**
+ * The answer to a text that may have several classes: the chosen ones as chips, and the buttons that send it. With so many
+ * classes that some are out of sight, the predicted ones are chips too, which choose them.
+ */
 import { onPress } from "./controls.js";
 import { byId, el, bdi } from "./dom.js";
-import { count } from "./format.js";
+import { count, percent } from "./format.js";
 
 export class SetAnswer {
   /**
@@ -29,21 +32,25 @@ export class SetAnswer {
   }
 
   show() {
-    const { chosen, classes } = this.buttons;
-    const chip = (name) =>
+    const { chosen, classes, predicted, isScrolled } = this.buttons;
+    const chip = (name, label, ...parts) =>
       el(
         "button",
         {
           type: "button",
-          class: "chip",
-          "aria-label": `Remove ${name}`,
+          class: chosen.includes(name) ? "chip" : "chip open",
+          "aria-label": `${label} ${name}`,
           "data-colour": this.buttons.colourOf(name),
           onclick: () => (this.buttons.toggle(name), byId("send").focus()),
         },
         bdi(name),
-        el("span", { "aria-hidden": "true" }, "✕"),
+        el("span", { "aria-hidden": "true" }, ...parts),
       );
-    byId("chosen").replaceChildren(...chosen.map(chip));
+    const open = isScrolled ? [...predicted].filter(([name]) => !chosen.includes(name)) : [];
+    byId("chosen").replaceChildren(
+      ...chosen.map((name) => chip(name, "Remove", "✕")),
+      ...open.map(([name, probability]) => chip(name, "Predicted: choose", percent(probability), " +")),
+    );
     byId("send-label").textContent = chosen.length ? `Save ${count(chosen.length, "class", "classes")}` : "Save";
     byId("none").hidden = byId("send").hidden = !classes.length;
   }
