@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from hybridal.errors import UserError
+from hybridal.tasks.argilla_records import is_record, record_row
 from hybridal.tasks.encoding import opened
 from hybridal.tasks.table import CHUNK, FileTable, column_position, column_positions
 
@@ -163,7 +164,8 @@ def _keyed(
         names = dict.fromkeys([*wanted, *found]) if others else wanted
         return FileTable(path, {name: [value.get(name) for value in some] for name in names}, unit, places)
 
-    for place, value in objects:
+    for place, item in objects:
+        value = record_row(item) if is_record(item) else item
         for name in value.keys() - found.keys():
             _check_name(f"{path}, {unit} {place}", name)
         found |= dict.fromkeys(value)
