@@ -13,7 +13,9 @@ from sqlalchemy import select
 
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Annotation, LabelSet, Prediction, Text
+from hybridal.app.labelling.removal import delete_texts
 from hybridal.app.labelling.stored_class_sets import store_sets
+from hybridal.app.labelling.texts import add
 from hybridal.app.project_settings import write
 
 from .axe import Axe
@@ -134,6 +136,25 @@ def test_predicted_classes_are_accepted_and_chosen_already_if_the_owner_wants(wi
     expect(page.locator("#chosen button")).to_have_text(["a✕", "c✕"])
     saved(page)
     assert answers(app) == [("label", "1,3/*/"), ("label", "1,2,3/*/")]
+
+
+def test_suggestions_of_the_file_are_marked_and_chosen_only_if_the_owner_wants(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "p", multi_label=True, validation_first=0, validation_share=0.0) as app:
+        with app.project.sessions.begin() as session:
+            delete_texts(session, session.scalars(select(Text.row)).all(), at=1.0)
+            add(session, [("x", "suggested", frozenset(["a", "c"]))], suggested=True)
+        page = window.open(app.link)
+        shown(page)
+        expect(page.locator("#classes .prediction:not(:empty)")).to_have_text(["suggested", "suggested"])
+        expect(page.locator("#chosen button")).to_have_count(0)
+        with app.project.sessions.begin() as session:
+            write(session, {"preselect": True})
+        page.reload()
+        expect(page.locator("#chosen button")).to_have_text(["a✕", "c✕"])
+        page.keyboard.press("3")
+        page.keyboard.press("Enter")
+        saved(page)
+        assert answers(app) == [("label", "1/*/")]
 
 
 def test_a_text_does_not_change_under_a_choice(window: Window, app: Served) -> None:

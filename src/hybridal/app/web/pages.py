@@ -81,7 +81,8 @@ def _frame(page: Page) -> Callable[[Request], Response]:
         facts |= {"events": EVENTS, "largest_file": LARGEST_FILE}
         facts["predictions"] = sees_predictions(user, settings)
         if page is REFERENCE:
-            facts["chapters"] = chapters(request.app.openapi(), str(request.base_url).rstrip("/"))
+            address = str(request.base_url).rstrip("/")
+            facts["chapters"] = chapters(request.app.openapi(), address, settings["multi_label"])
         if not page.allows(user.role):
             return render_page(request, "forbidden", 403, min_role=page.min_role, **facts)
         return render_page(request, page.name, **facts)

@@ -44,8 +44,8 @@ class Operation:
     response: str
 
 
-def chapters(document: Json, address: str) -> dict[str, list[Operation]]:
-    """All operations at this address, by chapter."""
+def chapters(document: Json, address: str, multi_label: bool = False) -> dict[str, list[Operation]]:
+    """All operations at this address, by chapter; with `multi_label`, examples have several classes per text."""
     found: dict[str, list[Operation]] = {}
     for path, method, one in operations(document):
         answer = one["responses"].get("200", {}).get("content", {}).get("application/json", {})
@@ -56,7 +56,7 @@ def chapters(document: Json, address: str) -> dict[str, list[Operation]]:
             one["summary"],
             one["description"],
             [*_parameters(one, document)],
-            curl_command(address, path, method.upper(), one),
+            curl_command(address, path, method.upper(), one, multi_label),
             json.dumps(answer["example"], ensure_ascii=False, indent=2) if "example" in answer else "",
         )
         found.setdefault(one["tags"][0], []).append(made)
@@ -90,7 +90,21 @@ def describe_type(schema: Json) -> str:
     return TYPE_NAMES.get(str(schema.get("type")), "object")
 
 
-def curl_command(address: str, path: str, method: str, operation: Json) -> str:
+def for_several(example: Json) -> Json:
+    """The example of a request, where a text may have several classes.
+
+    >>> for_several({"text": "t17", "class": "bug"}), for_several({"labels": {"t17": "bug"}})
+    ({'text': 't17', 'classes': ['bug']}, {'labels': {'t17': ['bug']}})
+    """
+    found = dict(example)
+    if "text" in found and "class" in found:
+        found["classes"] = [found.pop("class")]
+    if "labels" in found:
+        found["labels"] = {id: [name] for id, name in found["labels"].items()}
+    return found
+
+
+def curl_command(address: str, path: str, method: str, operation: Json, multi_label: bool = False) -> str:
     """A curl command that calls an operation.
 
     >>> print(curl_command("http://x", "/api/undo", "POST", {"x-role": "annotator", "requestBody": {"content": {
@@ -104,7 +118,8 @@ def curl_command(address: str, path: str, method: str, operation: Json) -> str:
         parts[0] += ' -H "Authorization: Bearer $HYBRIDAL_TOKEN"'
     content = operation.get("requestBody", {}).get("content", {})
     if "application/json" in content:
-        body = shlex.quote(json.dumps(content["application/json"]["example"], ensure_ascii=False))
+        example = content["application/json"]["example"]
+        body = shlex.quote(json.dumps(for_several(example) if multi_label else example, ensure_ascii=False))
         parts.append(f'-H "Content-Type: application/json" -d {body}')
     elif content:
         parts.append("-F file=@texts.csv")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +139,13 @@ def test_agreement_and_disagreements_are_about_sets(project: Project) -> None:
     assert (found["texts"], [one["name"] for one in found["classes"]]) == (3, ["a", "b", "c"])
     assert found["between"][0]["contested"] == [{"name": "b", "one": 0, "other": 1}]
     assert [one["contested"] for one in owner.get("/api/disagreements").json()["items"]] == [["b"]]
+
+
+def test_the_reference_has_commands_that_this_project_takes(project: Project) -> None:
+    owner = signed_in(local(project), me(project))
+    page = unescape(owner.get("/programs/api").text)
+    [example] = re.findall(r"-d '([^']*)' \\\s+\S+/api/annotations\b(?!/)", page)
+    [many] = re.findall(r"-d '([^']*)' \\\s+\S+/api/annotations/many", page)
+    for path, text in (("/api/annotations", example), ("/api/annotations/many", many)):
+        body = json.loads(text.replace("t17", "t1" if path == "/api/annotations" else "t2").replace("bug", "a"))
+        assert owner.post(path, body).status_code == 200, text
