@@ -20,7 +20,7 @@ def is_record(item: Json) -> bool:
 def record_row(record: Json) -> Json:
     """Return the columns of a record.
 
-    People may answer a question differently; it has no answer then. Drafts and discarded answers do not count.
+    People may answer a question differently; it has no answer then. Argilla does not write which answers are drafts.
 
     Example:
         >>> responses = {"topics": [{"value": ["food", "fun"], "user_id": "1"}]}
@@ -37,7 +37,7 @@ def _answer(responses: Any) -> Any:
     """The value on which all responses agree, or None; the order of several classes does not matter."""
     found: dict[str, Any] = {}
     for response in responses if isinstance(responses, list) else []:
-        if isinstance(response, dict) and "value" in response and response.get("status", "submitted") == "submitted":
+        if isinstance(response, dict) and "value" in response:
             value = response["value"]
             found[repr(sorted(value, key=repr) if isinstance(value, list) else value)] = value
     return next(iter(found.values())) if len(found) == 1 else None
