@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from hybridal.app.insight.project_progress import progress
 from hybridal.app.project import Project, chapter_folders
 from hybridal.app.trainer.supervisor import Supervisor
 
+from ...helpers.waiting import wait_until
 from ..copies import copied
 from .laboratory import Laboratory
 from .projects import ask, label_some, made, row, scoring
@@ -136,14 +136,6 @@ def test_killed_while_the_first_chapter_is_written(laboratory: Laboratory, tmp_p
     assert ([fact["update_sequence"] for fact in after["facts"]], after["left"]) == (["R"], [])
 
 
-def until(holds: Callable[[], bool], seconds: float = 120.0) -> None:
-    """Waits for it: a busy machine is not a failing test."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
-
-
 def test_a_supervised_trainer_goes_on_where_a_killed_one_was(
     laboratory: Laboratory, due: Path, unbroken: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,13 +147,13 @@ def test_a_supervised_trainer_goes_on_where_a_killed_one_was(
     supervisor = Supervisor(project)
     supervisor.start()
     try:
-        until(lambda: supervisor.alive)
+        wait_until(lambda: supervisor.alive, seconds=120)
         first = supervisor.child
         assert first is not None
         first.kill()  # before it has loaded anything, which takes longest
-        until(lambda: "killed" in row(project).error)
-        until(lambda: supervisor.alive and supervisor.child is not first)
-        until(lambda: (scoring(project).round, scoring(project).done) == (2, 90))
+        wait_until(lambda: "killed" in row(project).error, seconds=120)
+        wait_until(lambda: supervisor.alive and supervisor.child is not first, seconds=120)
+        wait_until(lambda: (scoring(project).round, scoring(project).done) == (2, 90), seconds=120)
     finally:
         supervisor.stop()
     assert not supervisor.alive
