@@ -10,6 +10,7 @@ import pytest
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.learners.text_classifier import TextClassifier
+from hybridal.learners.transfer import transfer_learner
 from hybridal.models.encoder_candidates import EncoderCandidates
 from hybridal.tasks import Task
 from hybridal.testing.small import multi_label_task, toy_task
@@ -51,6 +52,14 @@ def test_a_saved_learner_goes_on_as_if_it_had_not_been_saved(tmp_path: Path) -> 
     for each in (learner, loaded):
         teach(each, 8)
     assert replace(loaded.history[-1], seconds={}) == replace(learner.history[-1], seconds={})
+
+
+def test_a_learner_without_the_chosen_encoder_cannot_go_on(tmp_path: Path) -> None:
+    learner = auto_learner(toy_task(), tmp_path / "topics")
+    teach(learner, 16)
+    other = ActiveLearner(toy_task(), "auto:tiny", device="cpu")
+    with pytest.raises(UserError, match=r"^The encoder '.*topics' of the last round is not among the candidates; name"):
+        transfer_learner(learner, other, {name: name for name in toy_task().classes})
 
 
 def test_a_failed_round_leaves_the_encoder_of_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

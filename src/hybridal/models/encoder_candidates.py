@@ -9,6 +9,7 @@ from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.core.pool import Pool
+from hybridal.errors import UserError
 from hybridal.measures.choose_encoder import MIN_LABELS, choose, is_due
 from hybridal.models.model_protocol import Fit
 from hybridal.models.transformer import TransformerModel
@@ -62,7 +63,13 @@ class EncoderCandidates:
         return taken
 
     def use_encoder(self, choice: EncoderChoice | None) -> None:
-        self.current = self._model(self._names[0] if choice is None else choice.backbone)
+        name = self._names[0] if choice is None else choice.backbone
+        if name not in self._names:
+            raise UserError(
+                f"The encoder '{name}' of the last round is not among the candidates; name it in `backbone`.",
+                field="backbone",
+            )
+        self.current = self._model(name)
 
     def _model(self, name: str) -> TransformerModel:
         if name not in self._models:
