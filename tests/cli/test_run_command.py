@@ -75,7 +75,7 @@ class TestRun:
             ["3", "finetune", "20", "2"],
             ["4", "finetune", "24", "2"],
         ]
-        assert [row[9] for row in rows] == ["0/1", "t*=2", "t*=2", "t*=2"]
+        assert [row[10] for row in rows] == ["0/1", "t*=2", "t*=2", "t*=2"]
         assert lines[6].startswith("Switch: accuracy changed by less than 0.9 in 1 round, up to round 2;")
         assert lines[7].startswith("Test: accuracy ")
         assert lines[7].endswith(" on 30 texts.")

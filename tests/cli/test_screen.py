@@ -28,7 +28,7 @@ def file_and_screen(terminal: bool, spec: str = "hybrid:accuracy:0.05:2") -> tup
 
 class TestRow:
     def test_the_first_round_has_no_change(self) -> None:
-        expected = ["1", "retrain", "12", "2", "0.550", "0.34–0.74", "0.250", "0.500", "–", "0/2", "1.2"]
+        expected = ["1", "retrain", "12", "2", "0.550", "0.34–0.74", "0.250", "0.500", "–", "–", "0/2", "1.2"]
         assert table_row(SETTLED[:1], HYBRID) == expected
         assert len(expected) == len(COLUMNS)
 
@@ -42,27 +42,31 @@ class TestRow:
         assert row.split()[4] == "0.350"
         assert [column.header for column in shown.table.columns][4] == "exact"
 
+    def test_accuracy_on_test_texts_is_shown_in_rounds_that_measured_it(self) -> None:
+        tested = replace(SETTLED[0], test=Metrics(400, 300, 0.75, 0.7, 0.1, 0.1, 0.1, 0.1, 0.1))
+        assert table_row([tested], HYBRID)[8] == "0.750"
+
     def test_a_streak_grows_and_breaks(self) -> None:
         history = history_of("RRRR", [None, 0.01, 0.05, 0.0])
-        assert [table_row(history[:t], HYBRID)[8:10] for t in (2, 3, 4)] == [
+        assert [table_row(history[:t], HYBRID)[9:11] for t in (2, 3, 4)] == [
             ["0.01", "1/2"],
             ["0.05", "0/2"],
             ["0", "1/2"],
         ]
 
     def test_the_switch_stays_named(self) -> None:
-        assert [table_row(SETTLED[:t], HYBRID)[8:10] for t in (3, 4)] == [["0.02", "t*=3"], ["0.5", "t*=3"]]
+        assert [table_row(SETTLED[:t], HYBRID)[9:11] for t in (3, 4)] == [["0.02", "t*=3"], ["0.5", "t*=3"]]
         assert table_row(SETTLED, HYBRID)[1] == "finetune"
 
     @pytest.mark.parametrize("spec", ["retrain", "fixed:4", "auto"])
     def test_other_schedules_have_no_threshold(self, spec: str) -> None:
-        assert table_row(SETTLED, make_schedule(spec))[8:10] == ["–", "–"]
+        assert table_row(SETTLED, make_schedule(spec))[9:11] == ["–", "–"]
 
     def test_switch_of_a_users_own_schedule_is_shown(self) -> None:
         schedule = make_schedule(EnoughLabels(20).spec)
-        assert [table_row(SETTLED[:t], schedule)[9] for t in (2, 3, 4)] == ["–", "t*=3", "t*=3"]
+        assert [table_row(SETTLED[:t], schedule)[10] for t in (2, 3, 4)] == ["–", "t*=3", "t*=3"]
         ruled = make_schedule(ReplaysOnceSettled.spec)
-        assert [table_row(SETTLED[:t], ruled)[8:10] for t in (2, 3, 4)] == [
+        assert [table_row(SETTLED[:t], ruled)[9:11] for t in (2, 3, 4)] == [
             ["0.01", "1/2"],
             ["0.02", "t*=3"],
             ["0.5", "t*=3"],

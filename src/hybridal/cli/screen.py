@@ -21,8 +21,8 @@ from hybridal.schedules import Schedule, make_schedule
 from hybridal.signals.agreement import Agreement
 from hybridal.system.background_imports import import_later
 
-COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "95%", "F1", "NLL", "ΔS", "stable", "seconds")
-WIDTHS = (5, 21, 6, 6, 8, 9, 5, 5, 7, 6, 7)
+COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "95%", "F1", "NLL", "test", "ΔS", "stable", "seconds")
+WIDTHS = (5, 21, 6, 6, 8, 9, 5, 5, 5, 7, 6, 7)
 # Imported in the background after the first round, for the report.
 REPORT = ("hybridal.reports.round_figures", "hybridal.reports.run_report", "jinja2")
 
@@ -98,7 +98,10 @@ def new_table() -> Table:
 
 
 def column_names(history: Sequence[Round]) -> tuple[str, ...]:
-    """Return the columns; with several labels per text, accuracy is the share of exact matches."""
+    """Return the columns: most are of validation, "test" is the accuracy on test texts.
+
+    With several labels per text, accuracy is the share of exact matches.
+    """
     exact = "exact" if has_several_labels(history) else "accuracy"
     return tuple(exact if name == "accuracy" else name for name in COLUMNS)
 
@@ -127,6 +130,7 @@ def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
         str(fact.labels),
         str(fact.cost.epochs),
         *scores,
+        f"{fact.test.accuracy:.3f}" if fact.test else "–",
         change,
         stable,
         f"{seconds:.1f}",

@@ -131,6 +131,7 @@ DEMO = Settings(
         "min_steps": 60,
         "min_finetune_steps": 36,
     },
+    test_every_round=True,
 )
 
 

@@ -1,0 +1,80 @@
+"""small-text on texts with several labels, next to our curves: `python -m bench.multi_label_peers`.
+
+HYBRIDAL_DATA names the folder of texts; `make bench` makes the environment of small-text. About half an hour on two
+quiet cores. scikit-activeml (1.0.1) has nothing for several labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from bench.multi_label import FILE, NAMES, runs
+from bench.process import ROOT, run
+from bench.tables import table
+from hybridal.backbones.load import load_backbone
+from hybridal.tasks import load_task
+from hybridal.tasks.task import Split, Task
+
+PEERS = FILE.with_name("multi-label-peers.parquet")
+PYTHON = ROOT / ".venv-small-text" / "bin" / "python"
+TASKS, LABELS, SEEDS = ("reuters90", "goemotions", "hallmarks"), {1: 50, 2: 100, 4: 200, 10: 500}, (42,)
+CANDIDATES, LENGTH = 1000, 128  # as in the protocol `best`
+
+
+def small_text(name: str, seed: int) -> pd.DataFrame:
+    """The curve of small-text on one task."""
+    task = load_task(name)
+    asked = {
+        "backbone": str(load_backbone("minilm", task).folder),
+        "classes": len(task.classes),
+        "train": _part(task, task.train),
+        "test": _part(task, task.test),
+        "labels": [*LABELS.values()],
+        "candidates": CANDIDATES,
+        "length": LENGTH,
+        "seed": seed,
+    }
+    return pd.DataFrame(run(PYTHON, "bench.contenders.small_text_sets", json.dumps(asked))["curve"])
+
+
+def _part(task: Task, split: Split) -> dict[str, object]:
+    return {"texts": [*split.texts], "targets": task.objective.targets(split.labels).astype(int).tolist()}
+
+
+def peers() -> str:
+    """Macro- and micro-F1 by labels, means over tasks: `auto` and a refitted head next to small-text."""
+    ours, theirs = pd.read_parquet(FILE), pd.read_parquet(PEERS)
+    kinds = {NAMES[name]: runs(ours, schedule=name)[lambda all: all["seed"].isin(SEEDS)] for name in ("auto", "refit")}
+    rows = [
+        [name, *(_pair(some[some["round"] == number], "test_") for number in LABELS)] for name, some in kinds.items()
+    ]
+    rows.append(
+        ["small-text, transformer, CVIRS", *(_pair(theirs[theirs["labels"] == n], "") for n in LABELS.values())]
+    )
+    return table(["macro-F1 / micro-F1", *map(str, LABELS.values())], rows)
+
+
+def _pair(some: pd.DataFrame, prefix: str) -> str:
+    return " / ".join(f"{some[prefix + measure].mean():.3f}" for measure in ("f1", "micro_f1"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", nargs="+", default=TASKS)
+    parser.add_argument("--out", type=Path, default=PEERS)
+    asked = parser.parse_args()
+    found = []
+    for task in asked.tasks:
+        for seed in SEEDS:
+            found.append(small_text(task, seed).assign(task=task, seed=seed))
+            print(found[-1].to_string(index=False), flush=True)
+    pd.concat(found, ignore_index=True).to_parquet(asked.out, index=False)
+    print(peers())
+
+
+if __name__ == "__main__":
+    main()
