@@ -154,7 +154,7 @@ def test_unknown_host_does_not_bypass_the_middleware(app: FastAPI, host: str, mo
 
 
 def test_an_internal_error_shows_nothing_of_the_server(owner: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError("/secret/path")
 
     monkeypatch.setattr("hybridal.app.web.routes.labelling_routes.lease_texts", fail)
@@ -169,7 +169,7 @@ def test_an_internal_error_shows_nothing_of_the_server(owner: Visit, monkeypatch
 def test_a_database_that_is_away_is_not_the_users_fault(
     app: FastAPI, owner: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OperationalError("SELECT 1", {}, Exception("/secret/path gone"))
 
     monkeypatch.setattr("hybridal.app.web.routes.labelling_routes.lease_texts", fail)

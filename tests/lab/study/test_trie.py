@@ -357,7 +357,7 @@ class TestHistories:
         assert histories({}, schedules, 4) == {"retrain": (), "fixed:3": ()}
 
 
-class TestNews:
+class TestLabelChanges:
     def test_schedules_that_depend_on_new_labels_share_rounds_and_keep_their_own_reasons(self, tmp_path: Path) -> None:
         class Told(Spelt):
             """Retrains when at least three labels came, and says so."""
