@@ -13,7 +13,7 @@ from hybridal.testing.small import toy_task
 
 @pytest.fixture(autouse=True)
 def defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto_candidates, "DEFAULT_CANDIDATES", ("tiny", "gte-small"))
+    monkeypatch.setattr(auto_candidates, "DEFAULT_CANDIDATES", ("gte-small", "tiny"))
     monkeypatch.setenv("HYBRIDAL_MODELS", "")
 
 
@@ -30,7 +30,7 @@ def test_encoders_on_this_machine_are_candidates(tmp_path: Path, monkeypatch: py
     (tmp_path / "gte-small").mkdir()
     (tmp_path / "gte-small" / "config.json").write_text("{}")
     monkeypatch.setenv("HYBRIDAL_MODELS", str(tmp_path))
-    assert with_candidates("auto", toy_task()) == "auto:tiny,gte-small"
+    assert with_candidates("auto", toy_task()) == "auto:gte-small,tiny"
 
 
 def test_without_a_hub_only_those_here_are_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ def test_a_candidate_is_downloaded_from_a_hub_that_answers(tmp_path: Path, monke
     monkeypatch.setattr(hub_models, "folder", lambda *_: tmp_path)
     monkeypatch.setattr(huggingface_hub, "get_session", type("Session", (), {"head": lambda *_, **__: None}))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    assert with_candidates("auto", toy_task()) == "auto:tiny,gte-small"
+    assert with_candidates("auto", toy_task()) == "auto:gte-small,tiny"
 
 
 def test_named_encoders_and_lists_stay_as_they_are() -> None:

@@ -9,7 +9,7 @@ from statistics import fmean
 import pandas as pd
 import pytest
 
-from bench import claim_figures, engines, findings, learners, multi_label
+from bench import claim_figures, encoders, engines, findings, learners, multi_label
 from bench.claims import ACCURACY, ALPHA, KEY, coin_toss
 from bench.facts import cells, played, runs
 from bench.on_the_way import overlap, overlaps
@@ -26,7 +26,10 @@ def test_findings_page_shows_the_computed_tables() -> None:
     """All tables in one test: making them takes seconds, which must not slow down the collection in each worker."""
     text = (DOCS / "findings.md").read_text(encoding="utf-8")
     page = re.sub("<!--.*?-->", "", text, flags=re.DOTALL).splitlines()  # comments are not rendered
+    runs_of_encoders = pd.read_parquet(findings.HERE / "results" / "encoders.parquet")
+    shown = (encoders.regret_table, encoders.task_table, encoders.price_table)
     tables = {**findings.tables(), **learners.tables(), **multi_label.tables()}
+    tables |= {table.__name__: table(runs_of_encoders) for table in shown}
     assert {name: [row for row in table.splitlines()[2:] if row not in page] for name, table in tables.items()} == {
         name: [] for name in tables
     }

@@ -118,7 +118,7 @@ def test_default_candidates_are_written_out(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that a run goes on with the same ones where others can be had."""
-    monkeypatch.setattr("hybridal.backbones.auto_candidates.DEFAULT_CANDIDATES", ("tiny", "no/such-encoder"))
+    monkeypatch.setattr("hybridal.backbones.auto_candidates.DEFAULT_CANDIDATES", ("no/such-encoder", "tiny"))
     folder = run.begin(replace(settings, backbone="auto"), tmp_path / "run")
     assert folder.settings().backbone == "auto:tiny"
     (fact, *_) = run.resume_run(folder)

@@ -13,8 +13,8 @@ from hybridal.errors import UserError
 from hybridal.tasks.task import Task
 
 AUTO = "auto"
-# The default candidates, the fastest first. The first one is `minilm`, which needs no hub.
-DEFAULT_CANDIDATES = ("minilm", "gte-small")
+# The default candidates, the best on average first: it is kept unless another is clearly better. `minilm` needs no hub.
+DEFAULT_CANDIDATES = ("gte-small", "minilm")
 # How long to wait for the hub before candidates that would be downloaded are left out.
 SECONDS_TO_REACH_HUB = 3.0
 
@@ -30,7 +30,7 @@ def candidate_names(backbone: str) -> tuple[str, ...]:
 
     Example:
         >>> candidate_names("auto:minilm,./my-encoder"), candidate_names("auto"), candidate_names("mpnet")
-        (('minilm', './my-encoder'), ('minilm', 'gte-small'), ('mpnet',))
+        (('minilm', './my-encoder'), ('gte-small', 'minilm'), ('mpnet',))
     """
     if not is_auto(backbone):
         return (backbone,)
@@ -65,13 +65,13 @@ def with_candidates(backbone: str, task: Task, notify: Callable[[str], None] = l
         notify: Receives messages about downloads, and about candidates that are left out.
 
     Raises:
-        UserError: If not even the first candidate is available.
+        UserError: If not even the last candidate is available.
     """
     if backbone != AUTO:
         return backbone
-    first, *others = DEFAULT_CANDIDATES
-    load_backbone(first, task, notify)
-    return f"{AUTO}:" + ",".join([first, *(name for name in others if _is_available(name, task, notify))])
+    *others, last = DEFAULT_CANDIDATES
+    load_backbone(last, task, notify)
+    return f"{AUTO}:" + ",".join([*(name for name in others if _is_available(name, task, notify)), last])
 
 
 def _is_available(name: str, task: Task, notify: Callable[[str], None]) -> bool:

@@ -13,8 +13,8 @@ from hybridal.core.outputs import Floats
 
 # Compare candidates from this many labels on, and again when the labels have grown by this factor.
 MIN_LABELS, GROWTH = 10, 2
-# A later change must gain more than this many standard errors of the paired differences.
-NOISE = 1.0
+# A change must gain more than this many standard errors of the paired differences.
+NOISE = 2.0
 
 
 def is_due(labels: int, now: EncoderChoice | None) -> bool:
@@ -38,11 +38,11 @@ def max_changes(labels: int) -> int:
 
 
 def choose(losses: Mapping[str, Floats], now: EncoderChoice | None = None) -> EncoderChoice:
-    """Choose the encoder with the lowest loss; a change from the one in use must gain more than its noise.
+    """Choose the encoder with the lowest loss if its gain is more than noise; else keep the one in use.
 
     Args:
         losses: For each candidate the cross-fitted loss of each labelled text, in the same order.
-        now: The choice of the last round; None in the first.
+        now: The choice of the last round; None in the first, in which the first candidate counts as in use.
 
     Returns:
         The new choice.
@@ -56,10 +56,8 @@ def choose(losses: Mapping[str, Floats], now: EncoderChoice | None = None) -> En
     means = {name: float(values.mean()) for name, values in losses.items()}
     best = min(means, key=lambda name: means[name])
     labels = len(losses[best])
-    if now is None or not now.judged:
-        chosen = best
-    else:
-        chosen = best if _gain_is_clear(losses[now.backbone] - losses[best]) else now.backbone
+    used = now.backbone if now else next(iter(losses))
+    chosen = best if _gain_is_clear(losses[used] - losses[best]) else used
     changed = now is not None and now.backbone != chosen
     return EncoderChoice(chosen, changed, labels, means, _reason(chosen, means, labels))
 
