@@ -18,6 +18,7 @@ from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project
 from hybridal.app.trainer.cycle import Cycle
+from hybridal.app.trainer.stored_predictions import Scored, keep_predictions
 from hybridal.testing.small import multi_label_task
 
 from ..copies import copied
@@ -143,3 +144,22 @@ def test_sets_survive_a_merged_class(project: Project) -> None:
     assert cycle.chapter is not None
     assert cycle.chapter.learner.experiment.task.classes == TASK.classes[1:]
     check_predictions(project, cycle)
+
+
+def test_without_an_archived_class_the_others_are_predicted(project: Project) -> None:
+    with project.sessions.begin() as session:
+        food, sport, science = (one.number for one in classes.active(session))
+        classes.archive(session, food, "out")
+    ids = TASK.train.ids[:2]
+    probabilities = np.array([[0.9, 0.7, 0.1], [0.8, 0.2, 0.3]], dtype=np.float32)
+    keep_predictions(project, 1, Scored(ids, probabilities, (food, sport, science), (0.5, 0.5, 0.5)))
+    with project.reads() as session:
+        found = session.execute(
+            select(Prediction.class_number, Prediction.probability, LabelSet.classes)
+            .join(LabelSet, LabelSet.number == Prediction.label_set)
+            .order_by(Prediction.text_row)
+        ).all()
+    assert [(number, round(sure, 3), given) for number, sure, given in found] == [
+        (sport, 0.7, ClassSet.of([sport])),
+        (science, 0.3, ClassSet.of([])),
+    ]

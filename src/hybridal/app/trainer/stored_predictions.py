@@ -6,7 +6,7 @@ If a text may have several classes, the decided set goes to the database too.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from hybridal.acquisition.entropy import entropies
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import durable_later
 from hybridal.app.db.schema import Class, Prediction, Text
-from hybridal.app.labelling.classes import current, current_classes, deleted_classes
+from hybridal.app.labelling.classes import current, current_classes
 from hybridal.app.labelling.stored_class_sets import store_sets
 from hybridal.app.labelling.texts import chunks
 from hybridal.app.project import Project
@@ -66,7 +66,6 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
         some, probabilities = [rows[scored.ids[place]] for place in part], scored.probabilities[part]
         # The file first: a row in the database implies probabilities in the file.
         project.probabilities.write(some, probabilities, [round + 1] * len(some))
-        best, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
         begun = time.monotonic()
         with project.sessions.begin() as session:
             durable_later(session)  # predictions that are lost are computed again
@@ -77,8 +76,12 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
                 .with_for_update(read=True, key_share=True)
             )
             left, now = {*session.scalars(still)}, current_classes(session)
-            sets = _stored_sets(session, scored, part, now)
             shown = {one.number for one in current(session) if one.archived != "out"}
+            sets = _stored_sets(session, scored, part, now, shown)
+            if sets:  # without a class that was archived, the others are still predicted
+                there_now = [now[number] in shown for number in scored.classes]
+                probabilities = np.where(there_now, probabilities, -1.0)
+            best, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
             predictions = [
                 {
                     "text_row": row,
@@ -97,11 +100,13 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
         time.sleep(max(PAUSE, time.monotonic() - begun))
 
 
-def _stored_sets(session: Session, scored: Scored, part: Sequence[int], now: Mapping[int, int]) -> list[int]:
-    """The numbers of the decided sets of some texts; empty if a text has exactly one class."""
+def _stored_sets(
+    session: Session, scored: Scored, part: Sequence[int], now: Mapping[int, int], shown: Set[int]
+) -> list[int]:
+    """The numbers of the decided sets of some texts, of classes that are shown; empty if a text has one class."""
     if not scored.thresholds:
         return []
-    gone = deleted_classes(session)
+    gone = {*now.values()} - shown
     given = [one.renamed(now, gone) for one in scored.given(part)]
     numbers = store_sets(session, given)
     return [numbers[one] for one in given]
