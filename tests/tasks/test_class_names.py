@@ -39,6 +39,12 @@ def test_class_names_are_found_or_given() -> None:
     assert choose_classes(rows(None, None), [], ["yes", "no"]) == ("yes", "no")
 
 
+def test_a_class_of_no_row_where_a_text_may_have_several() -> None:
+    assert choose_classes(rows("spam", "ham"), [], ["spam", "ham", "unsure"], several=True) == ("spam", "ham", "unsure")
+    with pytest.raises(UserError, match="no row has the class 'hamm'"):
+        choose_classes(rows("spam", "ham"), [], ["spam", "hamm"], several=True)
+
+
 def test_held_out_rows_of_a_class_that_is_left_out() -> None:
     assert choose_classes(rows("a", "b", "c"), [rows("b", None, path="test.csv")], ["c", "a"]) == ("c", "a")
 

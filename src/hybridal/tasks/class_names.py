@@ -34,11 +34,14 @@ def sort_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(unique))
 
 
-def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | None) -> tuple[str, ...]:
+def choose_classes(
+    train: Rows, others: Sequence[Rows], asked: Sequence[str] | None, several: bool = False
+) -> tuple[str, ...]:
     """Return the class names of a task.
 
     The requested classes may omit some that the rows have, or add some that no row has yet, but not both: then a name
-    is probably misspelt, and the intended class would be dropped silently.
+    is probably misspelt, and the intended class would be dropped silently. If every row has a label, each class needs a
+    row, unless a text may have `several` classes.
 
     >>> from pathlib import Path
     >>> from hybridal.tasks.table import FileTable
@@ -65,7 +68,7 @@ def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | N
         names = tuple(asked)
         absent = [name for name in names if name not in found]
         left_out = [name for name in found if name not in names]
-        if absent and (left_out or None not in train.labels):
+        if absent and (left_out or (not several and None not in train.labels)):
             raise UserError(
                 f"{where}: no row has the class '{absent[0]}' of `classes`; those found are {', '.join(found)}.",
                 field="classes",

@@ -84,7 +84,7 @@ def load_files(
     if several:
         rows = {name: replace(part, labels=as_sets(part.labels)) for name, part in rows.items()}
     asked = source.label if source.classes is None and isinstance(source.label, tuple) else source.classes
-    names = choose_classes(rows["train"], [part for name, part in rows.items() if name != "train"], asked)
+    names = choose_classes(rows["train"], [part for name, part in rows.items() if name != "train"], asked, several)
     sets = LabelSets(len(names)) if several else None
     known = names_of(rows["train"].labels)
     note_many_classes(str(path), names, len(known), notify)

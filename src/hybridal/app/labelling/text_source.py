@@ -148,7 +148,7 @@ def _check_lengths(rows: Rows) -> None:
 def _only(found: Source, rows: Rows, classes: Sequence[str]) -> Source:
     """Leave out other classes, and rows that have only such a label if a text has exactly one."""
     if any(label is not None for label in rows.labels):
-        names = choose_classes(rows, [], classes)
+        names = choose_classes(rows, [], classes, found.multi_label)
         if found.multi_label:
             only = [Row(*row)._replace(label=only_classes(row[2], names)) for row in found.rows]
         else:
