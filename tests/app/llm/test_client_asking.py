@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -66,9 +67,11 @@ class Scripted:
         self.script = list(script)
         self.tokens = tokens
         self.heard: list[list[Message]] = []
+        self.longest = 0
 
-    def ask(self, messages: list[Message], answer_format: dict[str, Any]) -> Reply:
+    def ask(self, messages: list[Message], answer_format: dict[str, Any], answer_tokens: int) -> Reply:
         self.heard.append(messages)
+        self.longest = answer_tokens
         step = self.script.pop(0)
         if isinstance(step, Exception):
             raise step
@@ -79,6 +82,18 @@ def test_valid_answer_needs_one_request() -> None:
     client, budget = Scripted(GOOD), Budget(100_000)
     assert ask_label(client, RULES, budget, "It crashes.") == LlmResult(LlmLabel("bug", 0.9, "so"), 50)
     assert budget.spent == 50
+
+
+def test_a_list_of_all_classes_fits_into_the_longest_answer() -> None:
+    """A tokenizer makes at most a token of two bytes of these names."""
+    names = [f"a rather long class name, number {n}" for n in range(300)]
+    many = Instructions(tuple((name, "") for name in names), several=True)
+    client, messages = Scripted('{"classes": [], "confidence": 1}'), many.messages("…")
+    dear = Budget(10**6).reserve(messages)
+    assert dear is not None
+    assert ask_label(client, many, Budget(dear), "…") is None, "the longest answer would not fit"
+    assert ask_label(client, many, Budget(10**6), "…") is not None
+    assert client.longest > len(json.dumps(names)) / 2
 
 
 def test_invalid_answer_is_requested_once_more() -> None:

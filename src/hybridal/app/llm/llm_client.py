@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from hybridal.app.llm.prompt import (
     ANSWER_TOKENS,
+    TOKENS_PER_BYTE,
     Instructions,
     LlmLabel,
     Message,
@@ -216,8 +217,8 @@ class ChatClient:
         """Close the connections."""
         self._http.close()
 
-    def ask(self, messages: list[Message], answer_format: dict[str, Any]) -> Reply:
-        """Return the model's reply.
+    def ask(self, messages: list[Message], answer_format: dict[str, Any], answer_tokens: int = ANSWER_TOKENS) -> Reply:
+        """Return the model's reply of at most so many tokens.
 
         Raises:
             UnavailableError: All attempts failed.
@@ -226,7 +227,7 @@ class ChatClient:
         import httpx
 
         extras, attempt = self._extras, 1
-        values = {"logprobs": True, "response_format": answer_format, "temperature": 0, "max_tokens": ANSWER_TOKENS}
+        values = {"logprobs": True, "response_format": answer_format, "temperature": 0, "max_tokens": answer_tokens}
         while True:
             self._throttle.wait()
             parameters = {name: values[name] for name in extras}
@@ -318,10 +319,6 @@ def _read(body: bytes) -> Reply | None:
         return None
 
 
-# A high first estimate; later the highest rate that the server has reported is used.
-_TOKENS_PER_BYTE = 0.5
-
-
 class Budget:
     """A budget of `limit` tokens, of which `spent` are used. Threads reserve the expected cost before each request.
 
@@ -339,10 +336,11 @@ class Budget:
         self._rate: float | None = None  # tokens per byte of a request
         self._lock = threading.Lock()
 
-    def reserve(self, messages: Sequence[Message]) -> int | None:
+    def reserve(self, messages: Sequence[Message], answer_tokens: int = ANSWER_TOKENS) -> int | None:
         """Reserve the cost of a request with the longest answer; return None if it could exceed the limit."""
-        rate = _TOKENS_PER_BYTE if self._rate is None else self._rate
-        tokens = math.ceil(_size(messages) * rate) + ANSWER_TOKENS
+        # Later the highest rate that the server has reported is used.
+        rate = TOKENS_PER_BYTE if self._rate is None else self._rate
+        tokens = math.ceil(_size(messages) * rate) + answer_tokens
         with self._lock:
             if self.spent + self._reserved + tokens > self.limit:
                 return None
@@ -372,7 +370,7 @@ def _size(messages: Sequence[Message]) -> int:
 class ChatModel(Protocol):
     """A model that replies to a conversation."""
 
-    def ask(self, messages: list[Message], answer_format: dict[str, Any]) -> Reply: ...
+    def ask(self, messages: list[Message], answer_format: dict[str, Any], answer_tokens: int) -> Reply: ...
 
 
 @dataclass(frozen=True)
@@ -396,11 +394,11 @@ def ask_label(client: ChatModel, instructions: Instructions, budget: Budget, tex
     """Ask for the label of a text, a second time if the answer cannot be used; None if the budget is too small."""
     messages, tokens, raw_reply = instructions.messages(text), 0, ""
     for attempt in range(2):
-        reserved = budget.reserve(messages)
+        reserved = budget.reserve(messages, instructions.answer_tokens)
         if reserved is None:
             return None if attempt == 0 else LlmResult(None, tokens, raw_reply=raw_reply)
         try:
-            reply = client.ask(messages, instructions.answer_format())
+            reply = client.ask(messages, instructions.answer_format(), instructions.answer_tokens)
         except RefusedError as error:
             budget.release(reserved)
             return LlmResult(None, tokens, str(error))

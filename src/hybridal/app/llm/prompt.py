@@ -17,7 +17,9 @@ LlmAnswered = str | frozenset[str]
 """A class, or a set of classes if a text may have several."""
 
 ANSWER_TOKENS = 300
-"""The longest answer in tokens, for which budget is reserved."""
+"""The longest answer with one class in tokens, for which budget is reserved."""
+
+TOKENS_PER_BYTE = 0.5  # a high estimate
 
 _LONGEST_TEXT = 16_000  # characters; longer texts are cut, so that one text cannot use up the budget
 
@@ -61,6 +63,18 @@ class Instructions:
     def names(self) -> tuple[str, ...]:
         """The names of the classes."""
         return tuple(name for name, _ in self.classes)
+
+    @property
+    def answer_tokens(self) -> int:
+        """The longest answer in tokens; a list may have all classes.
+
+        >>> Instructions((("bug", ""), ("idea", ""))).answer_tokens
+        300
+        >>> Instructions((("bug", ""), ("idea", "")), several=True).answer_tokens
+        308
+        """
+        listed = len(strict_json(self.names).encode()) if self.several else 0
+        return ANSWER_TOKENS + math.ceil(listed * TOKENS_PER_BYTE)
 
     @property
     def fingerprint(self) -> str:
