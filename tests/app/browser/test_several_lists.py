@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -14,8 +15,12 @@ from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Class, Prediction, Text
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.stored_class_sets import store_sets
+from hybridal.app.llm.annotator import LlmSettings, save_settings
+from hybridal.app.llm.prompt import LlmLabel
 from hybridal.app.people import add_person
 
+from ..llm.chat_server import chat_server, says
+from ..llm.projects import llm_of, recorded
 from ..made_up import me
 from .axe import Axe
 from .served import Served, served
@@ -155,6 +160,28 @@ def test_contested_classes_are_decided(
     expect(page.locator("#items")).to_contain_text("There are no disagreements.")
     page.goto(f"{app.address}/texts?state=labelled")
     expect(page.locator(".item .badge")).to_have_text(["a", "bdecided"])
+
+
+def test_the_language_model_is_shown_with_its_classes(window: Window, app: Served, axe: Axe) -> None:
+    with app.project.sessions.begin() as session:
+        llm = llm_of(session, routing={"overlap": 1.0})
+        recorded(session, llm, "t1", LlmLabel(frozenset(["a", "b"]), 0.9))
+        annotate(session, me(app.project), "t1", "label", decisions={"a": True, "b": False}, key="1")
+        save_settings(session, LlmSettings.model_validate({"model": "small", "routing": {"overlap": 1.0}}))
+    given = [json.dumps({"reason": "so", "classes": names, "confidence": 0.8}) for names in (["c", "a"], [])]
+    with chat_server(lambda body: says(given["text 2" in body["messages"][1]["content"]])) as server:
+        page = window.open(app.link, at="/people")
+        page.get_by_text("The language model on each class").click()
+        rows = page.get_by_role("region", name="The language model on each class").get_by_role("row")
+        expect(rows.nth(1).get_by_role("cell")).to_have_text(["a", "1", "100%", "–", "1", "1", "1"])
+        expect(rows.nth(2).get_by_role("cell")).to_have_text(["b", "1", "0%", "0.00", "1", "0", "0"])
+        assert checked(page, axe, "the language model") == []
+        page.get_by_label("Address of the server").fill(server.url)
+        page.locator("#llm").get_by_role("button", name="Save").click()
+        expect(page.locator("#toasts")).to_contain_text("Saved")
+        page.get_by_role("button", name="Try it on five texts").click()
+        expect(page.locator(".trial > li", has_text="a, c (80%)")).to_have_count(4)
+        expect(page.locator(".trial > li", has_text="none of these (80%)")).to_have_count(1)
 
 
 def test_the_owner_sets_what_people_agree_on(window: Window, app: Served, axe: Axe) -> None:

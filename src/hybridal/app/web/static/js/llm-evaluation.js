@@ -28,6 +28,19 @@ export async function llmTrial(place) {
         rows,
       ),
     );
+  const decided = trial.classes?.filter(({ texts }) => texts) ?? [];
+  if (decided.length) place.append(classTable(decided));
+}
+
+/** Where a text may have several classes: how often the language model and people decide each class alike. */
+function classTable(classes) {
+  const rows = classes.map((found) => [found.class, found.texts, percent(found.agreed), figure(found.kappa, 2), found.llm, found.people, found.both]);
+  return el(
+    "details",
+    {},
+    el("summary", {}, "The language model on each class"),
+    table("The language model on each class", ["Class", "Decisions", "Agreement", "κ", "Given by the LLM", "By people", "By both"], rows),
+  );
 }
 
 function result({ passes, winning_rate: rate, advantage, note }) {

@@ -104,12 +104,12 @@ async function tryIt(state) {
   state.querySelector(".trial")?.remove();
   const [problem, ...others] = new Set(items.map((item) => item.problem));
   if (problem && !others.length) return void toast(problem, { stays: true }); // the same error for all texts: show it once
-  const rows = items.map(({ text, class: name, confidence, reason, problem }) =>
+  const rows = items.map(({ text, class: name, classes, confidence, reason, problem }) =>
     el(
       "li",
       { class: "item card" },
       el("p", { class: "written brief", dir: "auto" }, text),
-      el("p", {}, ...(name ? [bdi(name), ` (${percent(confidence)})`] : [problem])),
+      el("p", {}, ...(problem ? [problem] : [bdi(name ?? (classes.join(", ") || "none of these")), ` (${percent(confidence)})`])),
       reason ? el("p", { class: "remark" }, reason) : "",
     ),
   );
