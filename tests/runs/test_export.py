@@ -85,6 +85,7 @@ def test_everything_is_in_one_folder(export: Export) -> None:
         "pooling": "mean",
         "classes": ["sport", "food"],
         "labels": "str",
+        "labels_learnt": 77,
         "hybridal": __version__,
     }
     assert [path.name for path in folder.parent.iterdir()] == ["model"]

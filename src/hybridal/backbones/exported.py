@@ -22,6 +22,7 @@ class _Fields:
     max_length: int
     labels: Literal["str", "bool", "int", "float"] = "str"
     thresholds: tuple[float, ...] | None = None
+    labels_learnt: int | None = None
 
 
 def was_exported(folder: Path) -> bool:

@@ -16,7 +16,7 @@ from hybridal.acquisition import ACQUISITIONS, Acquisition, check_objective
 from hybridal.backbones import candidate_names, with_candidates
 from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN, Floats
-from hybridal.core.rounds import Chosen, Round
+from hybridal.core.rounds import Chosen, Cost, Round
 from hybridal.errors import RunError, UserError
 from hybridal.learners.learner import Learner, check_keywords, listed
 from hybridal.learners.text_classifier import Learnt, TextClassifier, fitted
@@ -224,6 +224,12 @@ class ActiveLearner(Learner):
             return None
         return Tracking(lambda: tracker, self._key, self.experiment.task.name, self._about(), self.observer.message)
 
+    @property
+    def _before_learning(self) -> str:
+        if not self.transformer.knows_classes:
+            return super()._before_learning
+        return "no label learnt yet: predicts from class names and descriptions alone"
+
     def _about(self) -> dict[str, Any]:
         """Return the content of `run.json`."""
         return describe_run(self.settings, self.experiment.task, self._origin())
@@ -234,10 +240,13 @@ class ActiveLearner(Learner):
 
     @property
     def model(self) -> TextClassifier:
-        """A copy of the trained classifier; later updates of the learner do not change it.
+        """A copy of the current classifier; later updates of the learner do not change it.
+
+        Before the first update it is fitted to class names and descriptions alone, and its `labels_learnt` is 0. The
+        protocol must use them (`best` does), and each class must have one: `sport` says something, `2` does not.
 
         Raises:
-            UserError: If the model has not been trained yet.
+            UserError: If nothing has been learnt yet and the classes cannot be told apart by names or descriptions.
 
         Example:
             >>> from hybridal.testing.small import toy_task
@@ -247,34 +256,47 @@ class ActiveLearner(Learner):
             >>> learner.model.predict(["the team and the coach"]).shape
             (1,)
         """
-        if not self.history or self._state.weights is None:
-            raise UserError("The model has not learnt anything yet; teach it first.")
         if self._given is None or self._given[0] != len(self.history):
-            twin = self.transformer.classifier.twin()
-            twin.load(self._state.weights)
+            model, probe = self.transformer, None if self.history else self.transformer.description_probe
+            weights = self._state.weights if probe is None else model.classifier.with_head(model.pretrained, probe)
+            if weights is None:
+                raise UserError("The model has not learnt anything yet; teach it first.")
+            twin = model.classifier.twin()
+            twin.load(weights)
             self._given = len(self.history), self._asked(twin)
         return self._given[1]
 
+    @property
+    def _current(self) -> TextClassifier:
+        """The classifier of the last update without a copy; before the first update, that without labels."""
+        return self._asked(self.transformer.classifier) if self.history else self.model
+
     def _asked(self, classifier: Any) -> TextClassifier:
         """Wrap a classifier with the weights of the last update."""
-        if not self.history:
-            raise UserError("The model has not learnt anything yet; teach it first.")
         task, settings, encoder = self.experiment.task, self.settings, self.transformer.encoder
-        # Those of the round, unless classes were added since.
-        fact = replace(self.history[-1], thresholds=self._state.thresholds)
+        # Thresholds are those of the round, unless classes were added since.
+        fact = replace(self.history[-1], thresholds=self._state.thresholds) if self.history else self._without_labels()
         labels = tuple(task.class_labels)
 
         def write(target: Path) -> None:
             export_model(classifier, encoder, task, settings, fact, target)
 
         return fitted(
-            Learnt(classifier, encoder, labels, fact.temperature or 1.0, write, fact.thresholds),
+            Learnt(classifier, encoder, labels, fact.temperature or 1.0, write, fact.thresholds, fact.labels),
             backbone=self.backbone,
             **{name: getattr(settings, name) for name in ("protocol", "overrides", "seed", "device")},
         )
 
+    def _without_labels(self) -> Round:
+        """Describe the model before the first update, for its card; it is in no record."""
+        model, objective = self.transformer, self.experiment.task.objective
+        assert model.description_probe is not None
+        logits = model.description_probe.logits(model.sample_features)
+        thresholds = objective.thresholds(logits, 1.0, model.rules.thresholds)
+        return Round(0, "", "", 0, Cost(), 0.0, None, None, None, {}, thresholds=thresholds)
+
     def predict_proba(self, texts: Sequence[str]) -> Floats:
-        """Predict calibrated probabilities.
+        """Predict calibrated probabilities; before the first update, from class names and descriptions alone.
 
         Args:
             texts: The texts.
@@ -284,7 +306,7 @@ class ActiveLearner(Learner):
             label.
 
         Raises:
-            UserError: If the model has not been trained yet, or an item is not a text.
+            UserError: If there is no model yet (see `model`), or an item is not a text.
 
         Example:
             >>> from hybridal.testing.small import toy_task
@@ -293,8 +315,15 @@ class ActiveLearner(Learner):
             >>> result = learner.teach(task.answers(task.train.ids))
             >>> learner.predict_proba(["the team and the coach", "soup"]).sum(axis=1).round(4).tolist()
             [1.0, 1.0]
+
+            With descriptions, no label is needed:
+
+            >>> task = task.with_descriptions({"food": "soup, bread and cheese", "sport": "teams, goals and coaches"})
+            >>> learner = ActiveLearner(task, "tiny", device="cpu")
+            >>> learner.predict_proba(["the team and the coach", "soup"]).shape, learner.model.labels_learnt
+            ((2, 2), 0)
         """
-        return self._asked(self.transformer.classifier).predict_proba(texts)
+        return self._current.predict_proba(texts)
 
     def predict(self, texts: Sequence[str]) -> NDArray[Any]:
         """Predict the most probable class of each text; with several labels per text, all above their thresholds.
@@ -306,7 +335,7 @@ class ActiveLearner(Learner):
             The classes, in the type of the labels; with several labels per text, a frozenset of classes for each text.
 
         Raises:
-            UserError: If the model has not been trained yet, or an item is not a text.
+            UserError: If there is no model yet (see `model`), or an item is not a text.
 
         Example:
             >>> from hybridal.testing.small import toy_task
@@ -316,7 +345,7 @@ class ActiveLearner(Learner):
             >>> learner.predict(["the goal of the match"])[0] in task.classes
             True
         """
-        return self._asked(self.transformer.classifier).predict(texts)
+        return self._current.predict(texts)
 
     def report(self, path: str | Path) -> Path:
         """Write an HTML report of all rounds.

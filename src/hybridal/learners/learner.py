@@ -428,11 +428,16 @@ class Learner:
             found |= zip(unread, read.tolist(), strict=True)
         return [found.get(id) for id in ids]
 
+    @property
+    def _before_learning(self) -> str:
+        """Return the state of the model before the first update, for `repr`."""
+        return "nothing learnt yet"
+
     def __repr__(self) -> str:
         task, known = self.experiment.task, len(self._state.pool)
         start = f"{type(self).__name__}(task '{task.name}', {len(task.classes)} classes, {counted(known, 'label')}"
         if not self.history:
-            return f"{start}, nothing learnt yet)"
+            return f"{start}, {self._before_learning})"
         found = measured(self.history[-1])
         score = f", {score_in_words(found)}" if found else ""
         return f"{start}, round {len(self.history)}{score}, next: {self.next_update.spec})"

@@ -45,6 +45,7 @@ class Learnt:
         temperature: Divides the logits.
         write: Saves the model to a folder.
         thresholds: With several labels per text: the probability from which each class is given.
+        labels_learnt: How many labels it has learnt; None if a folder does not say.
     """
 
     classifier: Any
@@ -53,6 +54,7 @@ class Learnt:
     temperature: float
     write: Callable[[Path], None]
     thresholds: tuple[float, ...] = ()
+    labels_learnt: int | None = None
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -204,7 +206,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             """Write the model from memory: its folder may be gone."""
             write_model(classifier, encoder, 1.0, about, text, target)
 
-        return fitted(Learnt(classifier, encoder, classes, 1.0, write, tuple(thresholds)), device=device)
+        labels_learnt = about.get("labels_learnt")
+        return fitted(Learnt(classifier, encoder, classes, 1.0, write, tuple(thresholds), labels_learnt), device=device)
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -220,6 +223,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def thresholds(self) -> tuple[float, ...]:
         """With several labels per text: the probability from which each class is given; else ()."""
         return self._known.thresholds
+
+    @property
+    def labels_learnt(self) -> int | None:
+        """How many labels the model has learnt; 0: only class names and descriptions; None: its folder does not say."""
+        return self._known.labels_learnt
 
     def predict_proba(self, texts: Iterable[str]) -> Floats:
         """Predict calibrated probabilities.

@@ -23,6 +23,7 @@ from hybridal.models.token_arrays import Progress, Tokens, no_progress, tokenise
 from hybridal.models.training import fit as round_training
 from hybridal.models.training import forward_passes
 from hybridal.models.training.class_descriptions import class_centroids, class_descriptions
+from hybridal.models.training.description_probe import description_probe
 from hybridal.models.training.encoder_judge import held_out_losses
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.frozen_features import Features
@@ -200,6 +201,18 @@ class TransformerModel:
     def description_features(self) -> LabelledFeatures | None:
         """The pretrained features of the class descriptions and their classes; None if they are not used."""
         return (self.features.of(self.named), self._description_classes) if len(self.named) else None
+
+    @property
+    def knows_classes(self) -> bool:
+        """Whether the rules use class descriptions in a probe, and each class has one."""
+        return self.rules.head == "probe" and {*self._description_classes.tolist()} == {*range(len(self.classes))}
+
+    @cached_property
+    def description_probe(self) -> Probe | None:
+        """The probe of the class descriptions alone, for a model without labels; None if there can be none."""
+        if not self.knows_classes or self.description_features is None:
+            return None
+        return description_probe(self.sample_features, self.description_features, self.objective)
 
     def predict(self, rows: Ints, pool: Pool, features: bool = False, progress: Progress = no_progress) -> Outputs:
         """The outputs for texts of the pool, after training on the labels of `pool`.

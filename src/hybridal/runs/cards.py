@@ -26,7 +26,7 @@ def model_card(task: Task, settings: Settings, fact: Round, plain: bool) -> str:
     Args:
         task: The task.
         settings: The settings of the run.
-        fact: The round in which the model was trained last.
+        fact: The round in which the model was trained last; without labels, one of no labels.
         plain: Whether transformers loads the model without the code in its folder.
     """
     about: dict[str, Any] = {"library_name": "transformers", "pipeline_tag": "text-classification", **_SHARED}
@@ -42,14 +42,13 @@ def model_card(task: Task, settings: Settings, fact: Round, plain: bool) -> str:
         if plain
         else "\nThe mean of all tokens is taken by the one file of code in this folder, hence `trust_remote_code`.\n"
     )
+    source = "labels showed" if fact.labels else "descriptions told"
     scaling = ""
     if fact.temperature is not None:
         scaling = f"\nIts probabilities are calibrated: a temperature of {fact.temperature:.3f} is in the weights.\n"
     return f"""{_front(about)}# {task.name} classifier
 
-A text classifier trained by active learning with hybridal {__version__}: backbone {_backbone(settings, fact)}, schedule
-`{settings.schedule}`, acquisition `{settings.acquisition_spec}`, seed {settings.seed}. Its last round learnt from
-{fact.labels} labels, in round {fact.round} (update `{fact.update}`).
+{_learnt(settings, fact)}
 
 ```python
 from transformers import pipeline
@@ -58,13 +57,24 @@ classify = pipeline("text-classification", model="{HERE}"{code})
 classify("a text", truncation=True, top_k=None)
 ```
 {why}{scaling}
-{_measured(fact)}
+{_measured(fact) if fact.labels else ""}
 The classes, in the order of the logits:
 
 {classes}
 
-The model knows only what its labels showed it: check it on your own texts before you rely on it.
+The model knows only what its {source} it: check it on your own texts before you rely on it.
 """
+
+
+def _learnt(settings: Settings, fact: Round) -> str:
+    """Return how the model was made, and from how many labels."""
+    backbone = _backbone(settings, fact)
+    if not fact.labels:
+        return f"""A text classifier of hybridal {__version__} **without labels**: backbone {backbone}.
+It knows its classes by names and descriptions alone; its accuracy is unknown, and its probabilities are cautious."""
+    return f"""A text classifier trained by active learning with hybridal {__version__}: backbone {backbone}, schedule
+`{settings.schedule}`, acquisition `{settings.acquisition_spec}`, seed {settings.seed}. Its last round learnt from
+{fact.labels} labels, in round {fact.round} (update `{fact.update}`)."""
 
 
 def _backbone(settings: Settings, fact: Round) -> str:

@@ -41,6 +41,7 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
         "pooling": classifier.pooling,
         "classes": task.classes,
         "labels": task.label_type.__name__,
+        "labels_learnt": fact.labels,
         "hybridal": __version__,
     }
     if fact.thresholds:
