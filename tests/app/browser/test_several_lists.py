@@ -79,6 +79,27 @@ def test_texts_are_listed_and_decided_by_one_class(window: Window, app: Served, 
     expect(page.locator("#toasts")).to_contain_text("2 labels undone.")
 
 
+def test_texts_are_listed_by_the_classes_that_they_lack(window: Window, app: Served, axe: Axe) -> None:
+    with app.project.sessions.begin() as session:
+        for id, label in {"t1": ["a", "b"], "t2": [], "t3": ["c"]}.items():
+            annotate(session, me(app.project), id, "label", class_names=label, key=id)
+        annotate(session, me(app.project), "t4", "label", decisions={"b": False}, key="t4")
+    page = window.open(app.link, at="/texts")
+    page.get_by_label("Lacks class").select_option("b")
+    expect(page.locator("#found")).to_have_text("3 texts")
+    assert items(page) == ["text 4", "text 3", "text 2"]
+    page.get_by_label("Has class").select_option("c")
+    expect(page.locator("#found")).to_have_text("1 text")
+    assert items(page) == ["text 3"]
+    assert checked(page, axe, "texts without a class") == []
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete this text").click()
+    expect(page.locator("#toasts")).to_contain_text("1 text deleted")
+    page.goto(f"{app.address}/texts?state=none&lacks=b")
+    expect(page.locator("#found")).to_have_text("1 text")
+    assert items(page) == ["text 2"]
+
+
 def test_predicted_sets_are_confirmed(window: Window, app: Served) -> None:
     score(app, {"t1": [0.9, 0.1, 0.6], "t2": [0.1, 0.1, 0.1]})
     page = window.open(app.link, at="/texts")

@@ -14,7 +14,7 @@ from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.labelling.removal import delete_texts, in_parts, restore_texts
-from hybridal.app.labelling.text_search import rows_found, search
+from hybridal.app.labelling.text_search import Conditions, rows_found, search
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
 from hybridal.app.trainer.snapshot import snapshot, task_of
@@ -53,7 +53,7 @@ def test_a_deleted_text_is_hidden_and_restored_unchanged(tmp_path: Path, db: str
         assert search(session, "text 1", state="unlabelled").total == 10 - (text.id.startswith("t1"))
         assert {found.id for found in search(session, state="deleted").texts} == {"t1", "t2", text.id}
         assert search(session, "text 2", state="deleted").total >= 1
-        assert not {*rows} & {*rows_found(session, "text", "", None)}
+        assert not {*rows} & {*rows_found(session, Conditions("text"))}
         assert ratings(session, min_people=1) == []
         assert undo(session, one, "no more") is None
         now = snapshot(session)

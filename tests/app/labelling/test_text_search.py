@@ -12,7 +12,17 @@ from hybridal.app.db import search as by_words
 from hybridal.app.db.schema import Person, Prediction, Text, fold
 from hybridal.app.db.search import INDEX, VOCABULARY
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.text_search import MAX_COUNTED, PAGE_SIZE, Order, State, _filters, _predictions, search
+from hybridal.app.labelling.text_search import (
+    MAX_COUNTED,
+    PAGE_SIZE,
+    Conditions,
+    Order,
+    State,
+    _filters,
+    _predictions,
+    rows_found,
+    search,
+)
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import add
 from hybridal.app.project import Project
@@ -179,6 +189,41 @@ def test_texts_are_found_by_their_status(project: Project) -> None:
     assert found(project, "", "", "flagged") == ["t4"]
 
 
+def test_sets_are_found_by_the_classes_that_they_have_and_deny(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db, multi_label=True, validation_first=0, validation_share=0.0)
+    [other] = people(project, 1)
+    given: dict[str, dict[str, Any]] = {
+        "t1": {"class_names": ["a", "b"]},
+        "t2": {"class_names": []},
+        "t3": {"class_names": ["c"]},
+        "t4": {"decisions": {"a": False, "b": True}},
+        "t5": {"decisions": {"b": None, "c": False}},
+    }
+    with project.sessions.begin() as session:
+        for id, label in given.items():
+            annotate(session, me(project), id, "label", key=id, **label)
+        annotate(session, other, "t6", "label", key="other", class_names=["a"])
+
+    def listed(name: str = "", state: State | None = None, **more: Any) -> list[str]:
+        with project.reads() as session:
+            found = search(session, "", name, state, **more)
+            if not {"by", "order"} & {*more}:
+                conditions = Conditions(class_name=name, state=state, lacks=more.get("lacks", ""))
+                assert len(rows_found(session, conditions)) == len(found.texts)
+        assert found.total == len(found.texts)
+        return sorted(text.id for text in found.texts)
+
+    assert listed(lacks="a") == ["t2", "t3", "t4"]
+    assert listed(lacks="b") == ["t2", "t3", "t6"]
+    assert listed(lacks="c") == ["t1", "t2", "t5", "t6"]
+    assert listed("a", lacks="b") == ["t6"]
+    assert listed(lacks="unknown") == []
+    assert listed(state="none") == ["t2"] == listed(state="none", lacks="c")
+    assert listed(lacks="b", by=other.number) == ["t6"]
+    assert listed(state="none", by=other.number) == [] == listed(lacks="a", order="sure")
+    project.close()
+
+
 def test_search_by_person_ignores_other_people(tmp_path: Path, db: str | None) -> None:
     project = make(tmp_path / "p", db=db)
     [other] = people(project, 1)
@@ -243,7 +288,7 @@ def test_texts_are_listed_by_class_probability_and_doubt(tmp_path: Path, db: str
 def test_a_list_by_probability_walks_along_an_index(project: Project) -> None:
     with project.reads() as session:
         for query in (_predictions("", "sure"), _predictions("", "doubt"), _predictions("b", None)):
-            free = query.where(*_filters(session, Prediction.text_row, "", "", "unlabelled", None)).limit(50)
+            free = query.where(*_filters(session, Prediction.text_row, Conditions(state="unlabelled"))).limit(50)
             sql = str(free.compile(session.get_bind(), compile_kwargs={"literal_binds": True}))
             plan = [step.detail for step in session.execute(text(f"EXPLAIN QUERY PLAN {sql}"))]
             assert any("INDEX predictions_" in step for step in plan), plan

@@ -6,18 +6,43 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import ColumnElement, Select, and_, func, select
+from sqlalchemy import ColumnElement, ScalarSelect, Select, String, and_, func, select, type_coerce
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
-from hybridal.app.db.schema import Class, Consensus, LabelSetClass, Prediction, Text, Vote
+from hybridal.app.db.class_set import ClassSet
+from hybridal.app.db.schema import Class, Consensus, LabelSet, LabelSetClass, Prediction, Text, Vote
 from hybridal.app.db.search import containing, contains
 from hybridal.app.labelling.consensus import counts
 
-State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation", "deleted"]
+State = Literal["labelled", "none", "unlabelled", "skipped", "flagged", "validation", "deleted"]
 Order = Literal["sure", "doubt"]
 
 PAGE_SIZE = 50
 MAX_COUNTED = 1000  # matches of a search by words are not counted beyond this, since nearly all texts may match
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a text must meet.
+
+    Attributes:
+        words: Words or parts of words that the text contains.
+        class_name: The class of its consensus.
+        lacks: A class that its consensus denies.
+        state: Its state; `none` is a label that gives no class.
+        by: Number of a person; only their annotations count for classes and state.
+    """
+
+    words: str = ""
+    class_name: str = ""
+    lacks: str = ""
+    state: State | None = None
+    by: int | None = None
+
+    @property
+    def of_few(self) -> bool:
+        """Whether few texts match, all of which have votes."""
+        return self.state in ("labelled", "none", "skipped", "flagged") or bool(self.class_name or self.lacks)
 
 
 @dataclass(frozen=True)
@@ -41,6 +66,7 @@ def search(
     page: int = 1,
     by: int | None = None,
     *,
+    lacks: str = "",
     predicted: str = "",
     order: Order | None = None,
     among: Sequence[int] | None = None,
@@ -52,32 +78,33 @@ def search(
 
     Args:
         session: A session of the project.
-        words: Words or parts of words that the text contains.
+        words: See `Conditions`, also for the next two, `by` and `lacks`.
         class_name: The class of its consensus.
         state: Its state.
         page: Number of the page, from 1.
-        by: Number of a person; only their annotations count for class and state.
+        by: Number of a person; only their annotations count.
+        lacks: A class that its consensus denies.
         predicted: The likeliest class according to the model.
         order: List by prediction: "sure" for the highest probability first, "doubt" for the highest entropy first.
         among: Rows to search among; they also give the order.
         exact: Count all matches of a search by words, not only `MAX_COUNTED`.
     """
-    start = (page - 1) * PAGE_SIZE
+    start, wanted = (page - 1) * PAGE_SIZE, Conditions(words, class_name, lacks, state, by)
     if among is not None:
         fit = select(Text.row).where(Text.row.in_(among))
         if predicted:
             fit = fit.where(Text.row.in_(_predictions(predicted, None).order_by(None)))
-        fitting = {*session.scalars(fit.where(*_filters(session, Text.row, words, class_name, state, by)))}
+        fitting = {*session.scalars(fit.where(*_filters(session, Text.row, wanted)))}
         rows = [row for row in among if row in fitting]
         return SearchPage(_texts(session, rows[start : start + PAGE_SIZE]), len(rows))
-    in_order = _in_order(session, words, class_name, state, by, predicted, order)
+    in_order = _in_order(session, wanted, predicted, order)
     if words.strip():  # one query for the page and the count
         most = max(MAX_COUNTED, start + PAGE_SIZE)
         rows = [*session.scalars(in_order if exact else in_order.limit(most + 1))]
         more = not exact and len(rows) > most
         return SearchPage(_texts(session, rows[start : start + PAGE_SIZE]), most if more else len(rows), more)
     rows = [*session.scalars(in_order.limit(PAGE_SIZE).offset(start))]
-    if class_name or state not in (None, "unlabelled"):
+    if wanted.of_few or state not in (None, "unlabelled"):
         total = _count(session, in_order)
     elif predicted or order:  # subtract the labelled ones, which are few; deleted texts have no prediction
         listed = _predictions(predicted, order)
@@ -88,26 +115,17 @@ def search(
     return SearchPage(_texts(session, rows), total)
 
 
-def _in_order(
-    session: Session,
-    words: str,
-    class_name: str,
-    state: State | None,
-    by: int | None,
-    predicted: str,
-    order: Order | None,
-) -> Select[int]:
+def _in_order(session: Session, wanted: Conditions, predicted: str, order: Order | None) -> Select[int]:
     if predicted or order:
-        filters = _filters(session, Prediction.text_row, words, class_name, state, by)
-        return _predictions(predicted, order).where(*filters)
-    if state in ("labelled", "skipped", "flagged") or class_name:  # few texts, all of which have votes
+        return _predictions(predicted, order).where(*_filters(session, Prediction.text_row, wanted))
+    if wanted.of_few:
         vote = aliased(Vote)
-        answered = select(vote.text_row).where(*_filters(session, vote.text_row, words, class_name, state, by))
-        if by is not None:
-            answered = answered.where(vote.person_number == by)
+        answered = select(vote.text_row).where(*_filters(session, vote.text_row, wanted))
+        if wanted.by is not None:
+            answered = answered.where(vote.person_number == wanted.by)
         return answered.group_by(vote.text_row).order_by(func.max(vote.annotation_number).desc(), vote.text_row)
-    wanted = _wanted(session, words, class_name, state, by)
-    return wanted.order_by(wanted.selected_columns[0])
+    rows = _rows(session, wanted)
+    return rows.order_by(rows.selected_columns[0])
 
 
 def _texts(session: Session, rows: Sequence[int]) -> list[Text]:
@@ -125,39 +143,39 @@ def _predictions(predicted: str, order: Order | None) -> Select[int]:
     rows = select(Prediction.text_row).order_by(by.desc(), Prediction.text_row.desc())
     if not predicted:
         return rows
-    return rows.where(Prediction.class_number == select(Class.number).where(Class.name == predicted).scalar_subquery())
+    return rows.where(Prediction.class_number == _number_of(predicted))
 
 
 # A partial index finds the few deleted texts, so that a search does not check each text.
 _DELETED = select(Text.row).where(Text.deleted.is_not(None))
 
 
-def rows_found(session: Session, words: str, class_name: str, state: State | None) -> list[int]:
+def rows_found(session: Session, wanted: Conditions) -> list[int]:
     """Read the rows of all texts that match."""
-    return [*session.scalars(_wanted(session, words, class_name, state, None))]
+    return [*session.scalars(_rows(session, wanted))]
 
 
-def _wanted(session: Session, words: str, class_name: str, state: State | None, by: int | None) -> Select[int]:
-    if state is None and not class_name:
-        found = containing(session, words)
+def _rows(session: Session, wanted: Conditions) -> Select[int]:
+    if wanted.state is None and not wanted.of_few:
+        found = containing(session, wanted.words)
         return found.where(found.selected_columns[0].not_in(_DELETED))
-    return select(Text.row).where(*_filters(session, Text.row, words, class_name, state, by))
+    return select(Text.row).where(*_filters(session, Text.row, wanted))
 
 
 Row = InstrumentedAttribute[int]
 
 
-def _filters(
-    session: Session, row: Row, words: str, class_name: str, state: State | None, by: int | None
-) -> Iterator[ColumnElement[bool]]:
+def _filters(session: Session, row: Row, wanted: Conditions) -> Iterator[ColumnElement[bool]]:
     """Build the conditions on the row of a text."""
-    if words.strip():
-        yield contains(session, words, row)
-    if class_name:
-        yield row.in_(_with_class(by, class_name))
-    if state is not None:
-        yield _is(state, row, by)
-    if state != "deleted":
+    if wanted.words.strip():
+        yield contains(session, wanted.words, row)
+    if wanted.class_name:
+        yield row.in_(_with_class(wanted.by, wanted.class_name))
+    if wanted.lacks:
+        yield row.in_(_without_class(wanted.by, wanted.lacks))
+    if wanted.state is not None:
+        yield _is(wanted.state, row, wanted.by)
+    if wanted.state != "deleted":
         yield row.not_in(_DELETED)
 
 
@@ -172,11 +190,38 @@ _SKIPPED = Vote.class_number.is_(None) & Vote.label_set.is_(None)
 
 def _with_class(by: int | None, name: str) -> Select[int]:
     """Select the rows of the texts that have a class."""
-    number = select(Class.number).where(Class.name == name).scalar_subquery()
+    number = _number_of(name)
     named = (LabelSetClass.class_number == number, LabelSetClass.present.is_(True))
     sets = select(LabelSetClass.set_number).where(*named)
     table = Consensus if by is None else Vote
     found = select(table.text_row).where((table.class_number == number) | table.label_set.in_(sets))
+    return found if by is None else _of(by, found)
+
+
+def _without_class(by: int | None, name: str) -> Select[int]:
+    """Select the rows of the texts that are known not to have a class."""
+    number = _number_of(name)
+    naming = select(LabelSetClass.set_number).where(LabelSetClass.class_number == number)
+    # A set with `*` denies all classes that it does not name.
+    others = select(LabelSet.number).where(
+        number.is_not(None), type_coerce(LabelSet.classes, String).contains("/*/"), LabelSet.number.not_in(naming)
+    )
+    denied = naming.where(LabelSetClass.present.is_(False))
+    table = Consensus if by is None else Vote
+    in_sets = table.label_set.in_(denied) | table.label_set.in_(others)
+    found = select(table.text_row).where((table.class_number != number) | in_sets)
+    return found if by is None else _of(by, found)
+
+
+def _number_of(name: str) -> ScalarSelect[int]:
+    return select(Class.number).where(Class.name == name).scalar_subquery()
+
+
+def _without_any(by: int | None) -> Select[int]:
+    """Select the rows of the texts whose label is none of the classes."""
+    table = Consensus if by is None else Vote
+    empty = select(LabelSet.number).where(LabelSet.digest == ClassSet().digest)
+    found = select(table.text_row).where(table.label_set.in_(empty))
     return found if by is None else _of(by, found)
 
 
@@ -194,6 +239,7 @@ def _is(state: State, row: Row, by: int | None) -> ColumnElement[bool]:
         decided = decided.where(later.person_number == by)
     states: dict[str, ColumnElement[bool]] = {
         "labelled": row.in_(labels),
+        "none": row.in_(_without_any(by)),
         "unlabelled": unlabelled,
         "skipped": and_(unlabelled, skipped),
         "flagged": row.in_(votes.where(Vote.flagged, ~decided.exists())),

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.app_errors import ConflictError
 from hybridal.app.db.schema import Text, now
 from hybridal.app.labelling.removal import delete_texts, in_parts, restore_texts
-from hybridal.app.labelling.text_search import State, rows_found
+from hybridal.app.labelling.text_search import Conditions, State, rows_found
 from hybridal.app.web.auth import CurrentProject, Owner
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import CleanStr, Schema
@@ -31,6 +31,7 @@ class Query(Schema):
 
     search: CleanStr = Field("", max_length=200)
     class_: CleanStr = Field("", alias="class", max_length=200)
+    lacks: CleanStr = Field("", max_length=200)
     state: State | None = None
     expected: int
 
@@ -86,9 +87,9 @@ def _rows(session: Session, ids: list[str]) -> list[int]:
 
 
 def _all(session: Session, query: Query) -> list[int]:
-    if not (query.search.strip() or query.class_ or query.state):
+    if not (query.search.strip() or query.class_ or query.lacks or query.state):
         raise UserError("Search for the texts to delete, or choose a class or a state first.")
-    rows = rows_found(session, query.search, query.class_, query.state)
+    rows = rows_found(session, Conditions(query.search, query.class_, query.lacks, query.state))
     if query.expected != len(rows):
         raise ConflictError(f"The search now finds {len(rows)} instead of {query.expected} texts; reload the list.")
     return rows

@@ -96,7 +96,8 @@ def list_texts(
     project: CurrentProject,
     words: Annotated[str, Query(alias="search", max_length=200)] = "",
     class_name: Annotated[str, Query(alias="class", max_length=200)] = "",
-    state: State | None = None,
+    lacks: Annotated[str, Query(max_length=200, description="A class that the text is known not to have.")] = "",
+    state: Annotated[State | None, Query(description="With `none`, the label is none of the classes.")] = None,
     predicted: Annotated[
         str,
         Query(
@@ -137,6 +138,7 @@ def list_texts(
             state,
             page,
             by=_own_only(user),
+            lacks=clean(lacks),
             predicted=clean(predicted),
             order=order,
             among=among,

@@ -15,7 +15,7 @@ const TYPING_MS = 250;
 
 const { project } = await frame;
 const form = byId("filters");
-for (const select of [form.elements.class, form.elements.predicted].filter(Boolean))
+for (const select of [form.elements.class, form.elements.lacks, form.elements.predicted].filter(Boolean))
   select.append(...project.classes.map(({ name }) => el("option", { value: name }, name)));
 for (const [name, value] of new URLSearchParams(location.search))
   if (form.elements[name]) form.elements[name].value = value;
