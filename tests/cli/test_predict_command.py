@@ -8,12 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hybridal import ActiveLearner
+from hybridal.cli.predict_command import FileRows
 from hybridal.learners.shards import PoolPredictions
 from hybridal.learners.text_classifier import TextClassifier
+from hybridal.tasks import Task
 from hybridal.testing.small import multi_label_task, toy_task
 
 from .conftest import SMALL, copied, hybridal
 from .laboratory import Kill, Laboratory, write_rows
+
+WITHOUT_RUN = ("--backbone", "tiny", "--device", "cpu")
 
 
 @pytest.fixture
@@ -190,3 +195,69 @@ def test_a_folder_over_ray(unbroken: Path, tmp_path: Path, monkeypatch: pytest.M
     message = f"Predictions of 2 files written to {tmp_path / 'pool-predictions'}; 1 existed already"
     assert (ended.code, ended.stdout.splitlines()[-1]) == (0, message)
     assert hybridal("predict", unbroken, tmp_path / "nowhere", "--ray", "head:6379").code == 2
+
+
+# --- without a run -------------------------------------------------------------------------------------------------
+
+
+def test_predictions_by_class_names_alone(reviews: Path) -> None:
+    ended = hybridal("predict", reviews, "--id", "id", "--classes", "food,sport", *WITHOUT_RUN)
+    target = reviews.with_name("reviews-predictions.csv")
+    marked = "30 predictions from class names and descriptions alone, no label learnt, written to"
+    assert (ended.code, ended.stdout.splitlines()[-1]) == (0, f"{marked} {target}")
+    found = pd.read_csv(target)
+    assert list(found) == ["id", "label", "confidence", "p(food)", "p(sport)"]
+    assert {*found["label"]} == {"food", "sport"}  # centred on these texts
+    texts = toy_task().test.texts
+    task = Task.from_texts(texts, classes=["food", "sport"], validation_size=0, test_size=0)
+    expected = ActiveLearner(task, "tiny", device="cpu").predict_proba(texts)
+    assert np.allclose(found[["p(food)", "p(sport)"]], expected, atol=1e-5)
+
+
+def test_predictions_by_descriptions(reviews: Path, tmp_path: Path) -> None:
+    """The file names the classes, whose names may say nothing."""
+    file, target = tmp_path / "classes.json", tmp_path / "out.jsonl"
+    file.write_text(json.dumps({"1": "soup and bread", "2": ["teams", "goals"], "3": "planets"}))
+    ended = hybridal(
+        "predict", reviews, "--descriptions", file, "--multi-label", "--out", target, "--json", *WITHOUT_RUN
+    )
+    assert json.loads(ended.stdout) == {"target": str(target), "predictions": 30, "empty": 0, "labels_learnt": 0}
+    rows = [json.loads(line) for line in target.read_text().splitlines()]
+    assert {name for row in rows for name in row["labels"]} <= {"1", "2", "3"}
+    assert [*rows[0]] == ["id", "labels", "p(1)", "p(2)", "p(3)"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("reviews.csv",), "Name a run or a model folder before reviews.csv, or the classes with --classes a,b,c."),
+        (
+            ("model", "reviews.csv", "--classes", "a,b"),
+            "model knows its classes and its encoder; leave out the options",
+        ),
+        (
+            ("model", "reviews.csv", "--backbone", "tiny"),
+            "model knows its classes and its encoder; leave out the options",
+        ),
+        (("model", "reviews.csv", "more.csv"), "predict takes one file, not 2."),
+        (("reviews.csv", "--classes", "1,2", *WITHOUT_RUN), "Names such as '1' do not tell what their classes are;"),
+        (("reviews.csv", "--classes", "food,sport", "--ray", "local"), "--ray needs a RUN or a model folder"),
+        (("reviews.csv", "--descriptions", "none.json"), "it cannot be read (No such file or directory)"),
+    ],
+)
+def test_without_a_run_the_classes_must_be_told(
+    arguments: tuple[str, ...], sentence: str, reviews: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(reviews.parent)
+    ended = hybridal("predict", *arguments)
+    assert ended.code == 2
+    assert sentence in " ".join(ended.stderr.split())
+    assert os.listdir() == ["reviews.csv"]
+
+
+def test_a_sample_of_a_file_is_random_and_in_order(tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "many.csv", ["text"], [[str(number)] for number in range(1000)])
+    found = [*map(int, FileRows(file, "text", None, drop_empty=False).sample(100))]
+    assert found == sorted({*found})
+    assert len(found) == 100
+    assert 400 < np.mean(found) < 600

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hybridal.cli import options as o
 from hybridal.errors import RunError, UserError
 
+if TYPE_CHECKING:
+    from hybridal.learners.text_classifier import TextClassifier
+    from hybridal.tasks.read import Rows
+
+SAMPLE_SIZE = 512  # texts by which a model without labels is centred
+
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="A finished run folder, or an exported model folder.")],
-    file: Annotated[
-        Path, typer.Argument(help="A file with texts (CSV, XLSX, JSON, …); with --ray, a folder of Parquet files.")
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[RUN] FILE",
+            help="A finished run folder or an exported model folder, unless you name classes; then a file with texts "
+            "(CSV, XLSX, JSON, …), or with --ray a folder of Parquet files.",
+        ),
     ],
     text: Annotated[str, typer.Option(help="Column with the texts.")] = "text",
     id: Annotated[str | None, typer.Option(help="Column with the ids (default: row numbers).")] = None,
@@ -23,6 +36,17 @@ def predict(
         Path | None, typer.Option(help="Output file: .csv, .jsonl or .parquet; with --ray, a folder.")
     ] = None,
     drop_empty: o.DropEmpty = False,
+    classes: Annotated[
+        str | None, typer.Option(help="Without a RUN: predict these classes a,b,c by their names alone.")
+    ] = None,
+    descriptions: Annotated[
+        Path | None,
+        typer.Option(help="Without a RUN: file with descriptions of classes: JSON, YAML or CSV (class,description)."),
+    ] = None,
+    multi_label: Annotated[
+        bool, typer.Option("--multi-label", help="Without a RUN: a text may have several classes or none.")
+    ] = False,
+    backbone: Annotated[str | None, typer.Option(help="Without a RUN: the encoder (default: minilm).")] = None,
     device: o.DeviceName = None,
     ray: Annotated[
         str | None, typer.Option(help="A Ray cluster that predicts file after file: HOST:PORT, auto or local.")
@@ -33,18 +57,28 @@ def predict(
 
     If a text may have several classes, the column `labels` holds those above their thresholds, as a JSON list.
 
+    Without a RUN, name the classes (--classes) or describe them (--descriptions): no label is needed, and the
+    probabilities are cautious.
+
     With --ray, predict all files of a folder on a cluster; run the same command again to predict the missing ones.
     """
     from hybridal.runs.export import model_folder
     from hybridal.system.files import strict_json
     from hybridal.tasks.table import NoColumnError
 
-    model = model_folder(run)
+    about = Described(o.names(classes), descriptions, multi_label, backbone)
+    run, file = _run_and_file(paths, about)
+    if run is None and ray is not None:
+        raise UserError("--ray needs a RUN or a model folder, from which the workers read the model.")
     try:
-        if ray is None:
-            found = _predict_file(model, file, text, id, out, drop_empty, device or "auto")
+        if run is None:
+            load = partial(about.model, rows := FileRows(file, text, id, drop_empty), device or "auto")
+            found = replace(_predict_file(load, rows, out), labels_learnt=0)
+        elif ray is None:
+            load = partial(_load, model_folder(run), device or "auto")
+            found = _predict_file(load, FileRows(file, text, id, drop_empty), out)
         else:
-            found = _predict_pool(model, file, text, id, out, drop_empty, device or "auto", ray)
+            found = _predict_pool(model_folder(run), file, text, id, out, drop_empty, device or "auto", ray)
     except NoColumnError as error:
         raise UserError(f"{error.found}: name yours with --text and --id.") from error
     if json:
@@ -55,13 +89,17 @@ def predict(
 
 @dataclass(frozen=True)
 class Predicted:
-    """What was written where; `files` counts the predicted files of a folder, `kept` those that existed already."""
+    """What was written where; `files` counts the predicted files of a folder, `kept` those that existed already.
+
+    `labels_learnt` is 0 if the classes are known by names and descriptions alone.
+    """
 
     target: str
     predictions: int | None = None
     empty: int | None = None
     files: int | None = None
     kept: int | None = None
+    labels_learnt: int | None = None
 
     @property
     def sentence(self) -> str:
@@ -69,19 +107,95 @@ class Predicted:
 
         if self.predictions is not None:
             left_out = f"; {counted(self.empty, 'row')} without text skipped" if self.empty else ""
-            return f"{counted(self.predictions, 'prediction')} written to {self.target}{left_out}"
+            marked = " from class names and descriptions alone, no label learnt," if self.labels_learnt == 0 else ""
+            return f"{counted(self.predictions, 'prediction')}{marked} written to {self.target}{left_out}"
         kept = f"; {self.kept} existed already" if self.kept else ""
         return f"Predictions of {counted(self.files or 0, 'file')} written to {self.target}{kept}"
 
 
-def _predict_file(
-    folder: Path, file: Path, text: str, id: str | None, out: Path | None, drop_empty: bool, device: str
-) -> Predicted:
+@dataclass(frozen=True)
+class FileRows:
+    """A file of texts, its columns, and whether rows without text are skipped."""
+
+    file: Path
+    text: str
+    id: str | None
+    drop_empty: bool
+
+    def count(self) -> tuple[int, int]:
+        """Check all rows; return how many texts there are, and how many rows have none."""
+        from hybridal.tasks.read import count_rows
+
+        return count_rows(self.file, self.text, id=self.id, drop_empty=self.drop_empty)
+
+    def stream(self) -> Iterator[Rows]:
+        from hybridal.tasks.read import stream_rows
+
+        return stream_rows(self.file, self.text, id=self.id, drop_empty=self.drop_empty)
+
+    def sample(self, size: int) -> list[str]:
+        """Return a random sample of the texts, in their order; only the sample is in memory."""
+        from hybridal.randomness import stream
+
+        kept: list[tuple[float, int, str]] = []  # the texts with the smallest random numbers
+        rng, before = stream(0, "sample of a file"), 0
+        for rows in self.stream():
+            drawn = rng.random(len(rows)).tolist()
+            kept = sorted([*kept, *zip(drawn, range(before, before + len(rows)), rows.texts, strict=True)])[:size]
+            before += len(rows)
+        return [text for _, _, text in sorted(kept, key=itemgetter(1))]
+
+
+@dataclass(frozen=True)
+class Described:
+    """Classes that are named or described on the command line, in place of a RUN."""
+
+    classes: tuple[str, ...] | None
+    descriptions: Path | None
+    multi_label: bool
+    backbone: str | None
+
+    @property
+    def is_given(self) -> bool:
+        return self.classes is not None or self.descriptions is not None
+
+    def model(self, rows: FileRows, device: str) -> TextClassifier:
+        """Return a model that knows the classes by names and descriptions alone."""
+        from hybridal.learners.model_without_labels import model_without_labels
+        from hybridal.tasks.description_files import read_descriptions
+
+        found = {} if self.descriptions is None else read_descriptions(self.descriptions)
+        classes = self.classes or tuple(map(str, found))
+        texts, backbone = rows.sample(SAMPLE_SIZE), self.backbone or "minilm"
+        return model_without_labels(texts, classes, found, backbone, self.multi_label, device)
+
+
+def _run_and_file(paths: list[Path], about: Described) -> tuple[Path | None, Path]:
+    """Return the model, None if the classes are described instead, and the file."""
+    if len(paths) == 2 and not (about.is_given or about.multi_label or about.backbone):
+        return paths[0], paths[1]
+    if len(paths) == 1 and about.is_given:
+        return None, paths[0]
+    if len(paths) == 1:
+        raise UserError(f"Name a run or a model folder before {paths[0]}, or the classes with --classes a,b,c.")
+    if len(paths) == 2:
+        raise UserError(
+            f"{paths[0]} knows its classes and its encoder; leave out the options for predicting without a RUN."
+        )
+    raise UserError(f"predict takes one file, not {len(paths) - 1}.")
+
+
+def _load(folder: Path, device: str) -> TextClassifier:
+    from hybridal.learners.text_classifier import TextClassifier
+
+    return TextClassifier.load(folder, device)
+
+
+def _predict_file(load: Callable[[], TextClassifier], rows: FileRows, out: Path | None) -> Predicted:
     from hybridal.cli.progress_bars import text_progress
     from hybridal.learners.predictions import WRITERS, write_predictions
-    from hybridal.learners.text_classifier import TextClassifier
-    from hybridal.tasks.read import count_rows, stream_rows
 
+    file = rows.file
     target = out or file.with_name(f"{file.stem}-predictions.csv")
     if target.suffix not in WRITERS:
         raise UserError(f"--out {target} must end in {', '.join(WRITERS)}.")
@@ -90,11 +204,11 @@ def _predict_file(
     if target.exists() and file.exists() and target.samefile(file):
         raise UserError(f"--out {target} would write over the texts; name another file.")
     # Check all rows before the first prediction: an error in the last row should not appear after an hour.
-    total, empty = count_rows(file, text, id=id, drop_empty=drop_empty)
-    model = TextClassifier.load(folder, device)
+    total, empty = rows.count()
+    model = load()
     with text_progress("predicting", total) as progress:
         try:
-            write_predictions(model, stream_rows(file, text, id=id, drop_empty=drop_empty), target, progress)
+            write_predictions(model, rows.stream(), target, progress)
         except OSError as error:
             raise RunError(
                 f"--out {target} could not be written ({error.strerror}); free some space, or choose another folder."
