@@ -1,9 +1,10 @@
 """Lists of 200,000 texts: `python -m bench.app_lists` writes the response times to bench/results/app.json.
 
-The texts are made up of common words, two in a hundred are labelled, and a model of 20 classes has scored them all. A
-request is timed in this process, from its routing to its response, without the network. Each list is requested several
-times: the fastest response is that of an idle machine. The processor time, here and in a PostgreSQL on the same
-machine, is comparable on a busy machine too.
+The texts are made up of common words, two in a hundred are labelled, and a model of 20 classes has scored them all.
+With `--several` a text may have several classes, and is given those of a probability of at least 0.1. A request is
+timed in this process, from its routing to its response, without the network. Each list is requested several times: the
+fastest response is that of an idle machine. The processor time, here and in a PostgreSQL on the same machine, is
+comparable on a busy machine too.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from fastapi.testclient import TestClient
-from sqlalchemy import insert, select, text
+from sqlalchemy import insert, select, text, update
+from sqlalchemy.orm import Session
 
 from hybridal.acquisition.entropy import entropies
-from hybridal.app.db.schema import Prediction, Text
+from hybridal.app.db.class_set import ClassSet
+from hybridal.app.db.schema import Class, Prediction, Text
+from hybridal.app.labelling.stored_class_sets import store_sets
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.people import project_owner, sign_in
 from hybridal.app.project import Project
@@ -59,23 +63,36 @@ TIMES = 15
 WHICH: dict[str, Callable[[list[float]], float]] = {"fastest": min, "median": statistics.median, "slowest": max}
 
 
-def made(folder: Path, texts: int, db: str | None) -> Project:
+# With several classes per text.
+OF_SEVERAL: dict[str, tuple[str, dict[str, Any]]] = {
+    "by the probability of a class": ("/api/texts", {"predicted": "class 3"}),
+    "by the probability of a class, unlabelled": ("/api/texts", {"predicted": "class 3", "state": "unlabelled"}),
+    "closest to the threshold of a class": ("/api/texts", {"predicted": "class 3", "order": "doubt"}),
+    "that have a class": ("/api/texts", {"class": "class 3"}),
+    "that lack a class": ("/api/texts", {"lacks": "class 3"}),
+    "next, most likely of a class": LISTS["next, most likely of a class"],
+}
+THRESHOLD = 0.1
+
+
+def made(folder: Path, texts: int, db: str | None, several: bool) -> Project:
     random = np.random.default_rng(0)
     words = np.array(["alder", "birch", "cloud", "delta", "ember", "field", "grove", "harbour", "island", "jetty"])
     bodies = [" ".join(row) for row in words[random.integers(0, len(words), (texts, 12))]]
     given = random.random(texts) < 0.02
     rows = [
-        (f"t{at}", f"{body} {at}{' qx' * (at % 10_000 == 9)}", CLASSES[at % len(CLASSES)] if given[at] else None)
+        (f"t{at}", f"{body} {at}{' qx' * (at % 10_000 == 9)}", _label(at, several) if given[at] else None)
         for at, body in enumerate(bodies)
     ]
-    project = Project.create(Source("lists", rows, tuple(CLASSES)), folder, db=db)
+    project = Project.create(Source("lists", rows, tuple(CLASSES), multi_label=several), folder, db=db)
     logits = random.normal(0, 2, (texts, len(CLASSES)))
     shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     doubts, best, sure = entropies(shares), shares.argmax(axis=1), shares.max(axis=1)
     with project.sessions.begin() as session:
         found = session.scalars(select(Text.row).order_by(Text.row)).all()
+        sets = _sets(session, shares >= THRESHOLD) if several else [None] * texts
         predictions = [
-            {"text_row": row, "class_number": int(best[at]) + 1, "probability": float(sure[at])}
+            {"text_row": row, "label_set": sets[at], "class_number": int(best[at]) + 1, "probability": float(sure[at])}
             | {"entropy": float(doubts[at]), "round": 1}
             for at, row in enumerate(found)
         ]
@@ -91,13 +108,26 @@ def made(folder: Path, texts: int, db: str | None) -> Project:
     return project
 
 
-def measured(project: Project) -> dict[str, dict[str, float]]:
+def _label(at: int, several: bool) -> str | frozenset[str]:
+    name = CLASSES[at % len(CLASSES)]
+    return frozenset([name, CLASSES[at % 7]]) if several else name
+
+
+def _sets(session: Session, given: np.typing.NDArray[np.bool_]) -> list[int]:
+    """Store the thresholds and the sets of classes; the number of the set of each text."""
+    session.execute(update(Class).values(threshold=THRESHOLD))
+    sets = [ClassSet.of((np.flatnonzero(row) + 1).tolist()) for row in given]
+    numbers = store_sets(session, sets)
+    return [numbers[one] for one in sets]
+
+
+def measured(project: Project, lists: Mapping[str, tuple[str, dict[str, Any]]]) -> dict[str, dict[str, float]]:
     with project.sessions.begin() as session:
         cookie = sign_in(session, project_owner(session))
     client = TestClient(create_app(project, LoginLink()), base_url="http://127.0.0.1")
     client.cookies.set(cookie_name(project), cookie)
     figures = {}
-    for name, (path, asked) in LISTS.items():
+    for name, (path, asked) in lists.items():
         assert client.get(path, params=asked).json()["items"], name
         servers = backends(project)
         times, spent = [], []
@@ -130,15 +160,21 @@ def processor_ms(servers: Sequence[Path]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--texts", type=int, default=200_000)
+    parser.add_argument("--several", action="store_true", help="a text may have several classes")
     parser.add_argument("--db", help="a database other than SQLite, empty")
     parser.add_argument("--out", default="bench/results/app.json")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        project = made(Path(folder) / "lists.hybridal", asked.texts, asked.db)
+        project = made(Path(folder) / "lists.hybridal", asked.texts, asked.db, asked.several)
         busy = os.getloadavg()[0]
-        figures = {"texts": asked.texts, "load_before": round(busy, 1), **measured(project)}
+        figures = {
+            "texts": asked.texts,
+            "load_before": round(busy, 1),
+            **measured(project, OF_SEVERAL if asked.several else LISTS),
+        }
         project.close()
     name = (asked.db or "sqlite").partition(":")[0].partition("+")[0]
+    name += ", several classes" if asked.several else ""
     path = Path(asked.out)
     known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     known["lists"] = known.get("lists", {}) | {name: figures}
