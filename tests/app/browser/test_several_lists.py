@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import select, update
 
 from hybridal.app.db.class_set import ClassSet
-from hybridal.app.db.schema import Class, Prediction, Text
+from hybridal.app.db.schema import Class, LabelSet, Prediction, Text, Vote
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.stored_class_sets import store_sets
 from hybridal.app.llm.annotator import LlmSettings, save_settings
@@ -25,6 +25,7 @@ from ..made_up import me
 from .axe import Axe
 from .served import Served, served
 from .test_axe import checked
+from .test_predictions import embed
 from .window import Window
 
 pytestmark = pytest.mark.browser
@@ -98,6 +99,52 @@ def test_texts_are_listed_by_the_classes_that_they_lack(window: Window, app: Ser
     page.goto(f"{app.address}/texts?state=none&lacks=b")
     expect(page.locator("#found")).to_have_text("1 text")
     assert items(page) == ["text 2"]
+
+
+def test_texts_like_one_are_decided_by_one_class(window: Window, app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        annotate(session, me(app.project), "t1", "label", class_names=["a", "b"], key="1")
+        annotate(session, me(app.project), "t2", "label", decisions={"b": True}, key="2")
+    embed(app.project, {"t1": (1, 0), "t2": (1, 0.1), "t3": (1, 0.2), "t4": (0, 1)})
+    page = window.open(app.link, at="/texts?class=a")
+    page.locator(".item").get_by_role("button", name="More like this").click()
+    expect(page.locator("#found")).to_have_text("2 texts")  # t2 has a label
+    page.get_by_label("State").select_option("")
+    expect(page.locator("#found")).to_have_text("3 texts")
+    assert items(page) == ["text 2", "text 3", "text 4"]
+    for text in ("text 2", "text 3"):
+        page.get_by_label(f"Select “{text}”").check()
+    page.get_by_label("Decide a class for the selected texts").select_option("a")
+    page.get_by_role("button", name="They have it").click()
+    expect(page.locator("#toasts")).to_contain_text("2 texts labelled.")
+    expect(page.locator(".item").first).to_contain_text("ab")
+    assert items(page) == ["text 2", "text 3", "text 4"]
+    page.get_by_label("Has class").select_option("a")
+    expect(page.locator("#found")).to_have_text("2 texts")
+    assert items(page) == ["text 2", "text 3"]
+
+
+def test_texts_most_likely_of_one_class_come_first(window: Window, app: Served) -> None:
+    score(app, {f"t{at}": [0.9, at / 50, 0.1] for at in range(20)})  # a is likelier than b everywhere
+    page = window.open(app.link)
+    choice, text = page.get_by_label("What to label next"), page.locator("#text")
+    expect(text).to_contain_text("text")
+    choice.select_option("Most likely: b")
+    seen = []
+    for _ in range(5):
+        expect(page.get_by_role("button", name="Skip")).to_be_enabled()
+        seen.append(text.inner_text())
+        page.wait_for_timeout(300)
+        page.keyboard.press("2")
+        page.keyboard.press("Enter")
+        expect(text).not_to_have_text(seen[-1])
+    hunted = [one for one in seen if int(one.removeprefix("text ")) > 14]
+    assert len(hunted) >= 4, "at most the text that was open comes first"
+    assert hunted == sorted(hunted, reverse=True)
+    with app.project.reads() as session:
+        sets = [*session.scalars(select(LabelSet.classes).join(Vote, Vote.label_set == LabelSet.number))]
+    assert [one.present for one in sets] == [frozenset([2])] * len(sets)
+    assert len(sets) >= 4
 
 
 def test_predicted_sets_are_confirmed(window: Window, app: Served) -> None:
@@ -181,6 +228,30 @@ def test_contested_classes_are_decided(
     expect(page.locator("#items")).to_contain_text("There are no disagreements.")
     page.goto(f"{app.address}/texts?state=labelled")
     expect(page.locator(".item .badge")).to_have_text(["a", "bdecided"])
+
+
+def test_a_column_per_class_is_chosen(window: Window, app: Served, axe: Axe, shot: Callable[[Page, str], None]) -> None:
+    page = window.open(app.link, at="/settings")
+    expect(page.locator("#plan")).to_be_visible()
+    file = b"text,note,a,new,b\nfirst,x,1,1,0\nsecond,y,0,0,0\nthird,z,,,\n"
+    page.locator("#upload input[type=file]").set_input_files({"name": "x.csv", "mimeType": "text/csv", "buffer": file})
+    expect(page.locator("#preview-facts")).to_have_text("3 rows.")
+    columns = page.get_by_label("Columns of labels")
+    expect(columns).to_have_values([])
+    columns.select_option(["a", "b", "new"])
+    expect(page.locator("#preview-facts")).to_have_text("3 rows, 2 with a label. New class: new.")
+    expect(columns).to_have_values(["a", "new", "b"])
+    expect(page.locator("#first-rows th")).to_have_text(["text", "a", "new", "b", "note"])
+    assert checked(page, axe, "columns") == []
+    page.set_viewport_size({"width": 1280, "height": 800})
+    shot(page, "several-columns")
+    page.get_by_role("button", name="Add these texts").click()
+    expect(page.locator("#upload-status")).to_contain_text("3 texts added")
+    page.goto(f"{app.address}/texts?state=labelled")
+    expect(page.locator("#found")).to_have_text("2 texts")
+    badges = page.locator(".item", has_text="first").locator(".badge")
+    expect(badges).to_have_text(["a", "newfrom the file"])
+    expect(page.locator(".item", has_text="second")).to_contain_text("none of these")
 
 
 def test_the_language_model_is_shown_with_its_classes(window: Window, app: Served, axe: Axe) -> None:

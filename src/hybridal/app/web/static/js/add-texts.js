@@ -36,7 +36,8 @@ async function preview(form, guess) {
     if (request !== latestRequest) return; // another file or column was chosen meanwhile
     token = found.upload;
     if (guess) showNotices(found.notices); // a file is warned of once
-    show(form, found, project);
+    if (guess) showColumns(form, found);
+    show(found, project);
     showStatus(found.problem, true);
     enable(form, !found.problem);
   } catch (error) {
@@ -72,14 +73,24 @@ function showNotices(notices) {
   byId("preview-notices").hidden = !notices.length;
 }
 
-function show(form, found, project) {
-  byId("preview").hidden = false;
+/** Lists the columns of another file with the guessed ones chosen; of labels, several can be chosen where a text may have several classes. */
+function showColumns(form, found) {
   for (const name of COLUMNS) {
-    const options = found.columns.map((column) => el("option", { value: column }, column));
-    if (name !== "text") options.unshift(el("option", { value: "" }, "none"));
-    form.elements[name].replaceChildren(...options);
-    form.elements[name].value = found[name] ?? "";
+    const select = form.elements[name];
+    const chosen = columnsOf(found, name);
+    const options = found.columns.map((column) => el("option", { value: column, selected: chosen.includes(column) }, column));
+    const none = el("option", { value: "", selected: !chosen.length }, "none");
+    select.replaceChildren(...(name === "text" || select.multiple ? [] : [none]), ...options);
   }
+}
+
+/** The columns chosen for texts, labels or ids. */
+function columnsOf(found, name) {
+  return [found[name] ?? []].flat();
+}
+
+function show(found, project) {
+  byId("preview").hidden = false;
   // Texts first: with many other columns they would be off the screen.
   const order = [...found.columns.keys()].sort((one, other) => rank(found, one) - rank(found, other));
   const head = order.map((at) => el("th", { scope: "col", dir: "auto" }, found.columns[at]));
@@ -94,7 +105,7 @@ function show(form, found, project) {
 
 /** Sort key of a column in the preview: texts, labels and ids before the others. */
 function rank(found, at) {
-  const chosen = COLUMNS.findIndex((name) => found[name] === found.columns[at]);
+  const chosen = COLUMNS.findIndex((name) => columnsOf(found, name).includes(found.columns[at]));
   return chosen < 0 ? COLUMNS.length : chosen;
 }
 
