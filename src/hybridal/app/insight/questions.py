@@ -59,7 +59,7 @@ def questions_about(
 def most_valuable(probabilities: Mapping[int, float], thresholds: Mapping[int, float]) -> list[int]:
     """The classes whose probability is closest to their threshold, the closest first.
 
-    >>> most_valuable({1: 0.9, 2: 0.01, 3: 0.45, 4: 0.3}, {1: 0.5, 2: 0.5, 3: 0.5, 4: 0.2})
+    >>> most_valuable({1: 0.8, 2: 0.01, 3: 0.45, 4: 0.3}, {1: 0.5, 2: 0.5, 3: 0.5, 4: 0.2})
     [3, 4, 1]
     """
     numbers = [*probabilities]
