@@ -89,3 +89,13 @@ def test_one_class_per_text_needs_no_sets(labels: dict[int, int]) -> None:
     pool = Pool.unlabelled(3).reveal(labels)
     assert pool.label_changes().texts is None
     assert pool.rarest_class() is pool.labels
+
+
+def test_further_decisions_on_a_text_are_no_correction() -> None:
+    sets = LabelSets(3)
+    one, both = sets.number([0], absent=[]), sets.number([0], absent=[2])
+    pool = Pool.unlabelled(3, sets).reveal({0: one, 1: one, 2: both}).learnt()
+    now = pool.reveal({0: both, 1: sets.number([], absent=[0]), 2: one})
+    assert now.newest_rows().tolist() == [0, 1, 2]
+    assert (now.label_changes().added, now.label_changes().corrected) == (1, 2)  # 1 is contradicted, 2 is taken back
+    assert pool.reveal({0: 0}).label_changes().corrected == 0

@@ -95,3 +95,21 @@ def test_decisions_on_some_classes_are_taught_kept_and_transferred(tmp_path: Pat
     for wrong in ({}, {one: "yes"}):
         with pytest.raises(UserError, match="give True or False for each class"):
             first.teach({"train-0": wrong}, update=False)
+
+
+def test_decisions_add_to_what_is_known_of_a_text() -> None:
+    task = multi_label_task()
+    first = learner(task)
+    one, other, third = task.classes
+    measured = task.validation.ids[0]
+    first.withdraw([measured])
+    first.teach({"train-0": {one: True}, "train-1": {one, other}, measured: {one: True}}, update=False)
+    first.teach(
+        {"train-0": {other: False}, "train-1": {other: False}, measured: {one: False, other: True}}, update=False
+    )
+    assert first.labels == {"train-0": {one: True, other: False}, "train-1": {one}}
+    assert first.validation_labels[measured] == {one: False, other: True}
+    first.teach({"train-0": {third: True}}, update=False)
+    assert first.labels["train-0"] == {one, third}
+    with pytest.raises(UserError, match="'none' is not a class"):
+        first.teach({"train-1": {"none": False}}, update=False)

@@ -70,6 +70,23 @@ class LabelSets:
         """Return whether every class is decided."""
         return self.sets[number][1] is None
 
+    def extends(self, number: int, earlier: int) -> bool:
+        """Return whether a set keeps all decisions of an earlier one; further decisions do not correct it.
+
+        Args:
+            number: A label number.
+            earlier: The label number of the same text before.
+
+        Example:
+            >>> sets = LabelSets(2)
+            >>> first = sets.number([0], absent=[])
+            >>> sets.extends(0, first), sets.extends(1, first)
+            (True, False)
+        """
+        before, now = self.targets(np.array([earlier, number]))
+        known = ~np.isnan(before)
+        return bool((before[known] == now[known]).all())
+
     def targets(self, labels: Ints) -> NDArray[np.float64]:
         """Return 1, 0 or NaN (unknown) for each text and class, (N, C). Rows of unlabelled texts are NaN."""
         if len(self._table) < len(self.sets) + 1:

@@ -132,7 +132,8 @@ class Pool:
         """Add labels; those of pending rows keep the order in which the rows were chosen.
 
         A row that had another label is corrected: it counts as new, because the model has yet to learn it. A row that
-        had the same label is unchanged. Pending rows without a label become candidates again, unless `waiting`.
+        had the same label is unchanged, and one that only gets further decisions is new, not corrected. Pending rows
+        without a label become candidates again, unless `waiting`.
 
         >>> pool = Pool.unlabelled(5).choose(np.array([3]), held=np.array([4, 2])).reveal({4: 0}, waiting=True)
         >>> pool.held.tolist(), pool.pending.tolist()
@@ -146,7 +147,8 @@ class Pool:
         others = [row for row in labels if row not in set(chosen)]
         rows = np.array([*chosen, *others], dtype=np.int64)
         rows = rows[~np.isin(rows, self.held)]
-        corrected = self.corrected + int(np.isin(rows, self.older_rows()).sum())
+        learnt = rows[np.isin(rows, self.older_rows())]
+        corrected = self.corrected + sum(self._is_corrected(row, labels[row]) for row in learnt.tolist())
         taught = replace(self._without(rows), labels=updated, pending=left, corrected=corrected)._with_newest(rows)
         return replace(taught, held=self.held[(updated[self.held] != UNKNOWN) | np.isin(self.held, left)])
 
@@ -183,6 +185,10 @@ class Pool:
         """Held rows that have a label."""
         known: Ints = self.held[self.labels[self.held] != UNKNOWN]
         return known
+
+    def _is_corrected(self, row: int, label: int) -> bool:
+        """Whether another label of a labelled row contradicts the present one."""
+        return self.label_sets is None or not self.label_sets.extends(label, int(self.labels[row]))
 
     def _without(self, rows: Ints) -> Pool:
         newest = int((~np.isin(self.newest_rows(), rows)).sum())

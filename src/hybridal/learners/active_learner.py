@@ -181,6 +181,12 @@ class ActiveLearner(Learner):
         measured = {id: name for id, name in labels.items() if id in self._validation_rows}
         return {id: name for id, name in labels.items() if id not in measured}, measured
 
+    def _known(self, id: str) -> Answer | None:
+        if id not in self._validation_rows:
+            return super()._known(id)
+        number = self._validation_labels[self._validation_rows[id]]
+        return self.experiment.task.answer(number) if number >= 0 else None
+
     def _measure_by(self, labels: Mapping[str, Answer]) -> None:
         number = self.experiment.task.label_number
         numbers = {self._validation_rows[id]: number(answer) for id, answer in labels.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
 from html import escape
@@ -33,6 +33,9 @@ from hybridal.tasks.label_values import is_missing, label_text
 from hybridal.tasks.single import ONE_LABEL, is_several
 from hybridal.tasks.task import Task
 from hybridal.updates import Update
+
+KnownAnswer = Callable[[str], Answer | None]
+"""Returns the present label of a text, by its id."""
 
 
 class Learner:
@@ -182,7 +185,7 @@ class Learner:
         Args:
             texts: `{id: label}`, or a batch (or ids) with `labels`. If any id or class is unknown, no label is taken.
             labels: One label per text, in the same order; None skips a text. If a text may have several classes, a dict
-                such as `{"delivery": True, "price": False}` decides some of them and leaves the others unknown.
+                such as `{"delivery": True, "price": False}` decides some of them and leaves the others as they were.
             update: Train a round on the labels. Use False to add labels one by one.
 
         Returns:
@@ -203,7 +206,7 @@ class Learner:
             >>> learner.teach(["train-2", "train-3"], ["food", None], update=False)
             TeachResult(1 label to learn from, 1 text skipped; the model is unchanged: update=False)
         """
-        given, skipped = _given(texts, labels, self.experiment.task)
+        given, skipped = _given(texts, labels, self.experiment.task, self._known)
         return self._teach(given, update, skipped)
 
     def _teach(self, labels: Mapping[str, Answer], update: bool, skipped: int = 0) -> TeachResult:
@@ -219,6 +222,11 @@ class Learner:
             return replace(result, reason=unchanged)
         fact = self.update()
         return replace(result, round=fact.round, trained=fact, reason=fact.reason)
+
+    def _known(self, id: str) -> Answer | None:
+        """Return the label of a text; None if there is none."""
+        number = self._state.pool.labels[self._row(id)]
+        return self.experiment.task.answer(number) if number >= 0 else None
 
     def _nothing_to_learn(self, given: int, learnt: int, update: bool) -> str:
         """Return why the model is not updated now, or ""."""
@@ -267,7 +275,7 @@ class Learner:
             if not ids:
                 break
             texts = {self.experiment.task.id(id): self._texts[id] for id in ids}
-            answers = _answers(annotator, texts, self.experiment.task)
+            answers = _answers(annotator, texts, self.experiment.task, self._known)
             if not answers:
                 break
             fact = self._teach(answers, update=True).trained
@@ -487,7 +495,7 @@ def check_keywords(learner: type[Learner], overrides: Mapping[str, Any]) -> None
 
 
 def _given(
-    texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None, task: Task
+    texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None, task: Task, known: KnownAnswer
 ) -> tuple[dict[str, Answer], int]:
     """Return labels by id, both as text, and the number of texts without a label."""
     if isinstance(texts, Mapping):
@@ -510,14 +518,14 @@ def _given(
         if not is_several(label) and is_missing(label):
             skipped += 1
             continue
-        answer = _answer(id, label, task)
+        answer = _answer(id, label, task, known)
         if given.setdefault(id, answer) != answer:
             raise UserError(f"teach: id '{id}' has two labels, {_shown(given[id])} and {_shown(answer)}; give it one.")
     return given, skipped
 
 
-def _answer(id: str, label: Any, task: Task) -> Answer:
-    """Convert a label to names; refuse several classes where a text has exactly one."""
+def _answer(id: str, label: Any, task: Task, known: KnownAnswer) -> Answer:
+    """Convert a label to names; refuse several classes where a text has exactly one. A dict adds to what is known."""
     if isinstance(label, Decisions) and task.multi_label:  # from an annotator of ours
         return label
     if not is_several(label):
@@ -527,7 +535,9 @@ def _answer(id: str, label: Any, task: Task) -> Answer:
     if isinstance(label, Mapping):
         if not label or not all(isinstance(has, bool | np.bool_) for has in label.values()):
             raise UserError(f"teach: the label of id '{id}' is {label!r:.60}; give True or False for each class in it.")
-        return Decisions.of({label_text(name): bool(has) for name, has in label.items()})
+        decisions = Decisions.of({label_text(name): bool(has) for name, has in label.items()})
+        task.label_number(decisions)  # refuses unknown classes
+        return decisions.added_to(known(id))
     return frozenset(map(label_text, label))
 
 
@@ -537,7 +547,7 @@ def _shown(answer: Answer) -> str:
     return f"'{answer}'" if isinstance(answer, str) else "{" + ", ".join(sorted(answer)) + "}"
 
 
-def _answers(annotator: Annotator, texts: Mapping[Any, str], task: Task) -> dict[str, Answer]:
+def _answers(annotator: Annotator, texts: Mapping[Any, str], task: Task, known: KnownAnswer) -> dict[str, Answer]:
     if not hasattr(annotator, "label"):
         raise UserError(f"run: {annotator!r:.40} has no method `label`; give an annotator, such as Callback(function).")
     answers = annotator.label(texts)
@@ -545,7 +555,7 @@ def _answers(annotator: Annotator, texts: Mapping[Any, str], task: Task) -> dict
         raise UserError(
             f"The annotator gave {answers!r:.40} where labels by id are expected; let it give {{id: label}}."
         )
-    return _given(answers, None, task)[0]
+    return _given(answers, None, task, known)[0]
 
 
 def listed(ids: Iterable[Any], what: str) -> list[str]:

@@ -34,6 +34,20 @@ class Decisions:
         yes, no = (frozenset(name for name, has in decisions.items() if has is what) for what in (True, False))
         return cls(yes, no)
 
+    def added_to(self, known: Answer | None) -> Answer:
+        """Return what is known of a text after these decisions; they replace earlier ones on the same classes.
+
+        >>> Decisions.of({"price": False}).added_to(Decisions.of({"delivery": True})).by_class()
+        {'delivery': True, 'price': False}
+        >>> Decisions.of({"price": False}).added_to(frozenset(["delivery", "price"]))
+        frozenset({'delivery'})
+        """
+        if known is None:
+            return self
+        if isinstance(known, Decisions):
+            return Decisions((known.present - self.absent) | self.present, (known.absent - self.present) | self.absent)
+        return (frozenset(_names(known)) - self.absent) | self.present
+
     def by_class(self) -> dict[str, bool]:
         """The decisions by class name, sorted."""
         return {name: name in self.present for name in sorted(self.present | self.absent)}
