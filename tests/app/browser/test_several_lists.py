@@ -244,6 +244,7 @@ def test_a_column_per_class_is_chosen(window: Window, app: Served, axe: Axe, sho
     expect(page.locator("#first-rows th")).to_have_text(["text", "a", "new", "b", "note"])
     assert checked(page, axe, "columns") == []
     page.set_viewport_size({"width": 1280, "height": 800})
+    columns.scroll_into_view_if_needed()
     shot(page, "several-columns")
     page.get_by_role("button", name="Add these texts").click()
     expect(page.locator("#upload-status")).to_contain_text("3 texts added")

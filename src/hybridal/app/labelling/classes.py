@@ -175,7 +175,9 @@ def archive(session: Session, number: int, how: Archived) -> Class:
     found = in_use(session, number)
     found.archived = how
     if how == "out":
-        session.execute(delete(Prediction).where(Prediction.class_number == number))
+        # A set of classes is still predicted without it.
+        only = Prediction.label_set.is_(None)
+        session.execute(delete(Prediction).where(Prediction.class_number == number, only))
     return found
 
 

@@ -193,7 +193,7 @@ def predictions_of(
         .outerjoin(LabelSet, LabelSet.number == Prediction.label_set)
         .where(Prediction.text_row.in_(rows))
     ).all()
-    names = class_names(session) if any(given is not None for *_, given in found) else {}
+    names = _offered(session) if any(given is not None for *_, given in found) else {}
     return {
         row: PredictionSchema(
             class_=name,
@@ -250,7 +250,7 @@ def items_of(
 
 def _sets_of_items(session: Session, texts: Sequence[Text], person: int) -> dict[int, dict[str, Any]]:
     """The fields of items with sets of classes, by the row of the text."""
-    names, rows = class_names(session), [text.row for text in texts]
+    names, offered, rows = class_names(session), _offered(session), [text.row for text in texts]
     suggested = {text.suggested_set for text in texts if text.suggested_set is not None}
     sets = session.execute(select(LabelSet.number, LabelSet.classes).where(LabelSet.number.in_(suggested)))
     now = current_classes(session)
@@ -260,10 +260,15 @@ def _sets_of_items(session: Session, texts: Sequence[Text], person: int) -> dict
     by_number = {number: classes.renamed(now, frozenset()) for number, classes in sets}
     for text in texts:
         if text.suggested_set is not None:
-            found[text.row]["suggestions"] = named(by_number[text.suggested_set], names)
+            found[text.row]["suggestions"] = named(by_number[text.suggested_set], offered)
     for row, classes in decided:
         found[row]["decisions"] = decisions_named(classes, names)
     return found
+
+
+def _offered(session: Session) -> dict[int, str]:
+    """The names of the classes that people can give."""
+    return {one.number: one.name for one in active(session)}
 
 
 def _suggestions(session: Session, texts: Sequence[Text]) -> dict[int, str]:
@@ -271,5 +276,5 @@ def _suggestions(session: Session, texts: Sequence[Text]) -> dict[int, str]:
     numbers = {text.row: text.suggestion for text in texts if text.suggestion is not None}
     if not numbers:
         return {}
-    now, names = current_classes(session), {one.number: one.name for one in active(session)}
+    now, names = current_classes(session), _offered(session)
     return {row: names[now[number]] for row, number in numbers.items() if now[number] in names}

@@ -9,9 +9,12 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from hybridal.app.labelling.texts import add
 from hybridal.app.project import Project
+from hybridal.app.trainer.stored_predictions import Scored, keep_predictions
 
 from ...made_up import make, me, people
 from ..visits import Visit, local, signed_in
@@ -139,6 +142,22 @@ def test_agreement_and_disagreements_are_about_sets(project: Project) -> None:
     assert (found["texts"], [one["name"] for one in found["classes"]]) == (3, ["a", "b", "c"])
     assert found["between"][0]["contested"] == [{"name": "b", "one": 0, "other": 1}]
     assert [one["contested"] for one in owner.get("/api/disagreements").json()["items"]] == [["b"]]
+
+
+@pytest.mark.parametrize("how", ["kept", "out"])
+def test_an_archived_class_is_neither_predicted_nor_suggested(project: Project, how: str) -> None:
+    owner = signed_in(local(project), me(project))
+    with project.sessions.begin() as session:
+        add(session, [("new", "a new text", frozenset({"a", "c"}))], suggested=True)
+    probabilities = np.array([[0.9, 0.8, 0.1]], dtype=np.float32)
+    keep_predictions(project, 1, Scored(["new"], probabilities, (1, 2, 3), thresholds=(0.5, 0.5, 0.5)))
+    assert owner.patch("/api/classes/1", {"archived": how}).status_code == 200
+    [found] = owner.get("/api/texts", id="new").json()["items"]
+    assert found["prediction"]["classes"] == ["b"]
+    [item] = [one for one in owner.get("/api/next", n=50).json()["items"] if one["id"] == "new"]
+    assert item["suggestions"] == ["c"]
+    many = {"key": "m", "labels": {"new": found["prediction"]["classes"]}}
+    assert owner.post("/api/annotations/many", many).json()["n"] == 1
 
 
 def test_the_reference_has_commands_that_this_project_takes(project: Project) -> None:
