@@ -15,6 +15,7 @@ from hybridal.errors import UserError
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.objective import Objective, objective_of
 from hybridal.models.training.class_descriptions import class_centroids
+from hybridal.models.training.description_probe import description_probe
 from hybridal.models.training.probe import Probe, Prober
 from hybridal.randomness import stream
 from hybridal.tasks.answers import Answer, Decisions, number_of_answer
@@ -120,11 +121,17 @@ class ProbeModel:
         """Whether nothing is left for `compute_description_features`."""
         return not len(self._missing_descriptions())
 
-    def first_order(self, ids: Iterable[Any], descriptions: Mapping[str, Sequence[str]] | None = None) -> list[Any]:
+    def first_order(
+        self,
+        ids: Iterable[Any],
+        classes: Sequence[str] | None = None,
+        descriptions: Mapping[str, Sequence[str]] | None = None,
+    ) -> list[Any]:
         """Order texts for labelling before any label exists: representative texts first, near to each class in turn.
 
         Args:
             ids: Ids of texts to learn from whose features are known; others are left out.
+            classes: Class names; those of the task by default.
             descriptions: Descriptions and examples by class name; those of the task by default.
 
         Returns:
@@ -133,11 +140,34 @@ class ProbeModel:
         names = [name for id in ids if (name := label_text(id)) in self._train_rows and name in self._features]
         if not names:
             return []
-        classes = self._task.classes
+        classes = self._task.classes if classes is None else classes
         features, of = self._describe(classes, self._task.descriptions if descriptions is None else descriptions)
         centroids = class_centroids(features, of, len(classes)) if len(of) else None
         order = first_draw(self._stack(names), len(names), stream(self._model.seed, "initial"), centroids)
         return [self._task.id(names[place]) for place in order]
+
+    def fit_descriptions(
+        self, classes: Sequence[str] | None = None, descriptions: Mapping[str, Sequence[str]] | None = None
+    ) -> bool:
+        """Fit the probe to class names and descriptions alone, before there are labels.
+
+        Args:
+            classes: Class names, in the order of the columns of `predict_proba`; those of the task by default.
+            descriptions: Descriptions and examples by class name; those of the task by default.
+
+        Returns:
+            Whether each class has one, and the rules use them; else the probe is as before.
+        """
+        known = [name for name in self._features if name in self._train_rows]
+        if not self.max_labels or not self._rules.use_class_descriptions or not known:
+            return False
+        classes = self._task.classes if classes is None else classes
+        objective = objective_of(len(classes), LabelSets(len(classes)) if self._task.multi_label else None)
+        described = self._describe(classes, self._task.descriptions if descriptions is None else descriptions)
+        probe = description_probe(self._stack(known), described, objective)
+        if probe is not None:
+            self._fitted = _Fitted(probe, [], 1.0, objective)
+        return probe is not None
 
     def fit(
         self,

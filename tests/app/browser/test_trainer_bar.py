@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 from sqlalchemy import update
 
-from hybridal.app.db.schema import QueuedText, Trainer, now
+from hybridal.app.db.schema import Prediction, QueuedText, Trainer, now
 
 from .served import Served
 from .window import Window
@@ -29,6 +29,12 @@ def test_trainer_bar_shows_its_state_and_offers_a_retry(window: Window, app: Ser
         page.clock.run_for(2100)
         expect(bar.get_by_role("paragraph")).to_have_text(sentence)
 
+    says("The model starts learning after 3 more labels (validation texts not counted).")
+    with app.project.sessions.begin() as session:
+        session.add(Prediction(text_row=1, class_number=1, probability=0.6, entropy=0.6, round=0))
+    names = "Predictions are from the class names and descriptions alone; no label learned yet."
+    says(f"{names} The model starts learning after 3 more labels (validation texts not counted).")
+    does(learnt_annotation=1)
     says("The model starts learning after 3 more labels (validation texts not counted).")
     does(done=10, total=11)
     says("There are no labels to learn from yet; label some texts first.")

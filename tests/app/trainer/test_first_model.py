@@ -10,14 +10,17 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Prediction, QueuedText, Text
+from hybridal.app.db.schema import Class, Prediction, QueuedText, Text
+from hybridal.app.insight.project_progress import calibration_bins, progress, review_texts
 from hybridal.app.labelling import classes, texts
+from hybridal.app.labelling.learnt_predictions import are_from_names
 from hybridal.app.project import Project, chapter_folders
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.first_model import serving_order
 from hybridal.app.trainer.publish import published_round
-from hybridal.app.trainer.snapshot import Snapshot, snapshot
+from hybridal.app.trainer.snapshot import Snapshot, learnt_classes, snapshot
+from hybridal.app.web.routes.project_routes import trainer_status
 from hybridal.learners.probe_model import ProbeModel
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.objective import SingleLabel
@@ -76,8 +79,62 @@ def test_the_first_texts_are_representative(project: Project) -> None:
     assert queue(project) == [pool[ids[at]] for at in drawn]
     with project.reads() as session:
         assert published_round(session) == 0
-        assert not [*session.scalars(select(Prediction))]
-    assert cycle.first.draw({}) == []  # only once
+        assert cycle.first.draw(learnt_classes(session), {}) == ([], [])  # only once
+
+
+def predicted(project: Project) -> dict[str, tuple[str, float]]:
+    """The likeliest class of each text that has a prediction, and its probability; all are of round 0."""
+    names = select(Text.id, Class.name, Prediction.probability).join(Text, Text.row == Prediction.text_row)
+    with project.reads() as session:
+        assert {*session.scalars(select(Prediction.round))} <= {0}
+        found = session.execute(names.join(Class, Class.number == Prediction.class_number))
+        return {id: (name, sure) for id, name, sure in found}
+
+
+def test_class_names_predict_before_the_first_label(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    cycle = prepared(project)
+    assert cycle.first is not None
+    found = predicted(project)
+    assert len(found) == 90
+    learner = cycle.first.chapter.learner
+    task, by_learner = learner.experiment.task, learner.model
+    sure = by_learner.predict_proba([*task.train.texts]).max(axis=1)
+    np.testing.assert_allclose([found[id][1] for id in task.train.ids], sure, atol=1e-2)
+    with project.reads() as session:
+        assert are_from_names(session)
+        assert trainer_status(session).from_names
+    label_some(project, 6, 6)
+    assert progress(project)["calibration"] == calibration_bins([])  # nothing has been validated
+    with project.reads() as session:
+        assert review_texts(session)["contradicted"] == []
+        assert review_texts(session)["uncertain"]
+    only_first(cycle, monkeypatch)
+    with project.reads() as session:
+        assert not are_from_names(session)
+
+
+def test_predictions_follow_the_classes(project: Project) -> None:
+    cycle = prepared(project)
+    assert {name for name, _ in predicted(project).values()} == {"food", "sport"}
+    with project.sessions.begin() as session:
+        classes.add(session, ["space"])
+    cycle.prepare()
+    assert {name for name, _ in predicted(project).values()} == {"food", "sport", "space"}
+    before = predicted(project)
+    with project.sessions.begin() as session:
+        classes.describe(session, classes.find(session, "space").number, "planets and stars")
+    cycle.prepare()
+    assert predicted(project) != before
+
+
+def test_names_that_say_nothing_predict_nothing(project: Project) -> None:
+    with project.sessions.begin() as session:
+        for found, name in zip(classes.active(session), ("1", "2"), strict=True):
+            classes.rename(session, found.number, name)
+    prepared(project)
+    assert not predicted(project)
+    with project.reads() as session:
+        assert not are_from_names(session)
 
 
 def test_class_descriptions_attract_similar_texts(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, aliased
 from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Trainer
 from hybridal.app.insight.set_progress import set_balance, validation_decisions
 from hybridal.app.labelling.consensus import counts, new_labels
+from hybridal.app.labelling.learnt_predictions import FROM_LABELS, are_from_names
 from hybridal.app.project import ChapterRecord, Project, chapter_folders, read_chapters
 from hybridal.app.project_settings import read
 from hybridal.core.rounds import MultiLabelMetrics, Round
@@ -39,7 +40,7 @@ def progress(project: Project) -> dict[str, Any]:
         several = read(session)["multi_label"]
         classes = set_balance(session) if several else class_balance(session)
         decided = validation_decisions(session, project) if several else validation_predictions(session)
-        bins = calibration_bins(decided)
+        bins = calibration_bins([] if are_from_names(session) else decided)
         since, n = new_labels(session, session.get_one(Trainer, 1).learnt_annotation), counts(session)
     history = newest.history if newest else ()
     advice = advise(history, len(classes), n["texts"] - n["labelled"]) if history else None
@@ -257,6 +258,7 @@ def contradicted(session: Session, limit: int) -> list[dict[str, Any]]:
         .join(given, given.number == Consensus.class_number)
         .join(predicted, predicted.number == Prediction.class_number)
         .where(
+            FROM_LABELS,
             Prediction.class_number != Consensus.class_number,
             Prediction.probability >= MIN_PROBABILITY,
             Consensus.source != "adjudicated",

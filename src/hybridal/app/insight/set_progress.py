@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, aliased
 from hybridal.app.db.schema import Consensus, LabelSet, Prediction, Text
 from hybridal.app.insight.ranking import probabilities_of
 from hybridal.app.labelling.classes import active
+from hybridal.app.labelling.learnt_predictions import FROM_LABELS
 from hybridal.app.project import Project
 
 
@@ -52,7 +53,7 @@ def _validation_sets(session: Session) -> list[Any]:
         .join(Prediction, Prediction.text_row == Consensus.text_row)
         .join(given, given.number == Prediction.label_set)
         .join(Text, Text.row == Consensus.text_row)
-        .where(Text.split == "validation")
+        .where(FROM_LABELS, Text.split == "validation")
     )
     return [*session.execute(found)]
 

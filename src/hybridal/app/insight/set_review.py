@@ -13,6 +13,7 @@ from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Annotation, Consensus, LabelSet, Text, Vote
 from hybridal.app.insight.ranking import closeness
 from hybridal.app.labelling.classes import active
+from hybridal.app.labelling.learnt_predictions import are_from_names
 from hybridal.app.labelling.stored_class_sets import class_names, named
 from hybridal.app.project import Project
 
@@ -35,7 +36,7 @@ def contradicted_decisions(
         `probability` and `threshold`.
     """
     kept, known = project.probabilities.read(), active(session)
-    if kept is None:
+    if kept is None or are_from_names(session):
         return []
     numbers = kept.about["classes"]
     asked = [

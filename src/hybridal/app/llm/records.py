@@ -23,6 +23,7 @@ from hybridal.app.db.schema import (
 )
 from hybridal.app.labelling.annotations import annotate, withdraw
 from hybridal.app.labelling.consensus import is_open, lock_text, lock_texts, votes_on
+from hybridal.app.labelling.learnt_predictions import FROM_LABELS
 from hybridal.app.llm.annotator import LlmAnnotator, ModelPrediction, Route, in_overlap, queue_rank, route
 from hybridal.app.llm.llm_client import LlmResult
 from hybridal.app.llm.prompt import LlmLabel, cache_key
@@ -137,7 +138,7 @@ def withdraw_contradicted(session: Session, llm: LlmAnnotator) -> int:
         .join(Prediction, Prediction.text_row == Vote.text_row)
         .where(Person.kind == "llm", Consensus.source == "llm")
         .where(or_(Prediction.class_number != Vote.class_number, Vote.label_set.is_not(None) & ~of_set.exists()))
-        .where(Prediction.probability >= llm.rule.contradiction)
+        .where(FROM_LABELS, Prediction.probability >= llm.rule.contradiction)
         .limit(_ROWS_PER_TRANSACTION)
     ).all()
     lock_texts(session, Text.row.in_([row for _, row, _ in contradicted]))
@@ -166,6 +167,6 @@ def _prediction_of(session: Session, row: int) -> ModelPrediction | None:
     found = session.execute(
         select(Class.name, Prediction.probability)
         .join(Prediction, Prediction.class_number == Class.number)
-        .where(Prediction.text_row == row)
+        .where(FROM_LABELS, Prediction.text_row == row)
     ).first()
     return None if found is None else ModelPrediction(found.name, found.probability)

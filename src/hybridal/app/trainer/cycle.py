@@ -27,6 +27,7 @@ from hybridal.app.trainer.snapshot import (
     Snapshot,
     class_descriptions,
     labelled_ids,
+    learnt_classes,
     loadable,
     missing_labels,
     poll,
@@ -130,14 +131,15 @@ class Cycle:
     def _prepare(self) -> bool:
         if self.chapter is None:
             with self.project.reads() as session:
-                there, descriptions = (*loadable(session), model_options(self.project)), class_descriptions(session)
+                there = (*loadable(session), model_options(self.project))
+                classes, descriptions = learnt_classes(session), class_descriptions(session)
             if there != self._loaded_for:
                 self._loaded_for = there
                 self._load(self._snapshot())
                 return True
-            drawn = self.first.draw(descriptions) if self.first is not None else []
+            drawn, scored = self.first.draw(classes, descriptions) if self.first is not None else ([], [])
             if drawn:
-                publish(self.project, 0, drawn, ())
+                publish(self.project, 0, drawn, scored)
         if self.first is None or self.first.is_ready(self._labelled):
             return False
         self.first.prepare(self._labelled)

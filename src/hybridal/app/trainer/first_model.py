@@ -41,7 +41,8 @@ class FirstModel:
         # The chapter's round measures its signals on the model's sample of the pool.
         sample = [task.train.ids[row] for row in model.sample]
         self._waiting = [*dict.fromkeys([*order, *sample])] if self.probe.max_labels else []
-        self._drawn: Descriptions | None = None  # the class descriptions when the texts were last ordered
+        # The classes and their descriptions when the texts were last ordered.
+        self._drawn: tuple[Mapping[int, str], Descriptions] | None = None
 
     def is_of(self, chapter: Chapter) -> bool:
         """Whether this is the probe of a chapter and of its encoder, which the labels may have changed."""
@@ -65,19 +66,26 @@ class FirstModel:
             missing = self.probe.missing(some)
         self.probe.compute_features(missing[:TEXTS_PER_STEP])
 
-    def draw(self, descriptions: Descriptions) -> list[str]:
-        """Order the texts for labelling before there is a model, so that few of them show what there is.
+    def draw(self, classes: Mapping[int, str], descriptions: Descriptions) -> tuple[list[str], list[Scored]]:
+        """Order the texts for labelling before there are labels, so that few of them show what there is.
 
-        The order is computed once the features of all texts in `order` are known, and again when the descriptions of
-        the classes change; otherwise the result is empty.
+        The order is computed once the features of all texts in `order` are known, and again when classes or their
+        descriptions change; otherwise the result is empty.
+
+        Args:
+            classes: Names of the classes, by number.
+            descriptions: Their descriptions and examples, by number.
+
+        Returns:
+            The ids in their order, and predictions from class names and descriptions alone, if these say something.
         """
-        if descriptions == self._drawn or not self.probe.max_labels or self.probe.missing(self.order):
-            return []
-        self._drawn = descriptions
-        names = self.chapter.class_names
-        return self.probe.first_order(
-            self.order, {names[number]: texts for number, texts in descriptions.items() if number in names}
-        )
+        if (classes, descriptions) == self._drawn or not self.probe.max_labels or self.probe.missing(self.order):
+            return [], []
+        self._drawn = classes, descriptions
+        names = [*classes.values()]
+        described = {classes[number]: texts for number, texts in descriptions.items() if number in classes}
+        drawn = self.probe.first_order(self.order, names, described)
+        return drawn, [self._scored([*classes])] if self.probe.fit_descriptions(names, described) else []
 
     def learn(self, now: Snapshot, n: int) -> tuple[list[str], Scored]:
         """Fit the probe to the labels of a snapshot.
@@ -93,9 +101,12 @@ class FirstModel:
         self._prepare_enough([*now.pool, *now.validation])
         pool, validation = (_named(labels, now.classes) for labels in (now.pool, now.validation))
         self.probe.fit(pool, validation, [*now.classes.values()], now.descriptions_by_name)
+        return self.probe.query(n), self._scored([*now.classes])
+
+    def _scored(self, classes: Sequence[int]) -> Scored:
+        """Predict all texts whose features are known."""
         ids = self.probe.ids
-        probabilities, thresholds = self.probe.predict_proba(ids), self.probe.thresholds(ids)
-        return self.probe.query(n), Scored(ids, probabilities, [*now.classes], thresholds)
+        return Scored(ids, self.probe.predict_proba(ids), classes, self.probe.thresholds(ids))
 
     def _prepare_enough(self, labelled: Sequence[str]) -> None:
         self.probe.compute_features(self._missing(labelled))

@@ -148,6 +148,12 @@ def loadable(session: Session) -> tuple[int, bool]:
     return newest or 0, classes >= 2
 
 
+def learnt_classes(session: Session) -> dict[int, str]:
+    """Read the names of the classes to learn, by number and in the order of the numbers."""
+    learnt = select(Class.number, Class.name).where(*_LEARNT).order_by(Class.number)
+    return dict(session.execute(learnt).all())
+
+
 def snapshot(session: Session) -> Snapshot:
     """Read the snapshot. The newest annotation is read first, so that a later one is learnt again, never missed."""
     newest = session.scalar(select(func.max(Annotation.number))) or 0
@@ -155,8 +161,7 @@ def snapshot(session: Session) -> Snapshot:
     given = given.join(Text, Text.row == Consensus.text_row)
     given = given.outerjoin(LabelSet, LabelSet.number == Consensus.label_set)
     consensus = session.execute(given.order_by(Consensus.annotation_number, Consensus.text_row)).all()
-    learnt = select(Class.number, Class.name).where(*_LEARNT).order_by(Class.number)
-    classes: dict[int, str] = dict(session.execute(learnt).all())
+    classes = learnt_classes(session)
     now, gone = current_classes(session), deleted_classes(session)
     splits: dict[str, dict[str, Label]] = {"pool": {}, "validation": {}}
     reduced: dict[Label, Label | None] = {}  # many texts have the same label

@@ -13,6 +13,7 @@ from hybridal.app.app_errors import ForbiddenError
 from hybridal.app.db.schema import Trainer
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts
+from hybridal.app.labelling.learnt_predictions import are_from_names
 from hybridal.app.people import may
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
@@ -126,7 +127,8 @@ class TrainerSchema(Schema):
     """The trainer's state, and the labels given and needed for its next update.
 
     `published` is the round whose model orders the texts and predicts; it can be the round that is still in progress.
-    `obstacle` says why there is no first model although there are enough labels.
+    `obstacle` says why there is no first model although there are enough labels. While `from_names` holds, predictions
+    come from class names and descriptions alone; the model has learnt no label yet.
     """
 
     phase: str
@@ -142,6 +144,7 @@ class TrainerSchema(Schema):
     needed: int
     published: int
     obstacle: str
+    from_names: bool
 
 
 class TrainerRequest(Schema):
@@ -169,6 +172,7 @@ def trainer_status(session: Session) -> TrainerSchema:
         needed=needed,
         published=published_round(session),
         obstacle=obstacle(session),
+        from_names=are_from_names(session),
     )
 
 

@@ -13,6 +13,7 @@ export class TrainerBar extends EventTarget {
   #timer = 0;
   #round = null;
   #published = null;
+  #fromNames = null;
   #wasBusy = false;
   #announced = "";
 
@@ -50,15 +51,16 @@ export class TrainerBar extends EventTarget {
   }
 
   /**
-   * Fires when a new round is published, and again when that round is complete: its figures and candidates come later.
+   * Fires when a model without labels or a new round is published, and again when that round is complete: its figures and candidates come later.
    * Rounds count from 1 again after the model was restarted.
    */
-  #noteRound({ phase, round, published }) {
+  #noteRound({ phase, round, published, from_names: fromNames }) {
     const isNew = phase === "waiting" && (this.#wasBusy || round !== this.#round);
-    if ((isNew && this.#round !== null) || (this.#published !== null && published > this.#published))
+    const isNamed = fromNames && this.#fromNames === false;
+    if ((isNew && this.#round !== null) || isNamed || (this.#published !== null && published > this.#published))
       this.dispatchEvent(new Event("round"));
     this.#wasBusy = phase === "training" || phase === "scoring";
-    this.#published = published;
+    [this.#published, this.#fromNames] = [published, fromNames];
     if (phase === "waiting" || this.#round === null) this.#round = round;
   }
 

@@ -6,7 +6,7 @@ const SILENT_SECONDS = 60;
 /**
  * @typedef {{phase: string, update: string, round: number, done: number, total: number, seconds_left: number | null,
  *   error: string, request: string, heartbeat: number, new_labels: number, needed: number, published: number,
- *   obstacle: string}} Trainer
+ *   obstacle: string, from_names: boolean}} Trainer
  * @param {Trainer} trainer
  * @param {number} now seconds since 1970
  * @returns {{mood: "quiet" | "busy" | "failed", sentence: string, share?: number, ask?: [string, string]}}
@@ -29,7 +29,13 @@ export function trainerStatus(trainer, now) {
   if (trainer.request) return { mood: "busy", sentence: "The trainer is about to start." };
   if (trainer.phase === "stopped")
     return { mood: "quiet", sentence: "The trainer is not running yet. Your labels are saved and will be used when it starts." };
-  return waiting(trainer);
+  return marked(trainer, waiting(trainer));
+}
+
+/** Says that predictions come from a model without labels. */
+function marked({ from_names: fromNames }, status) {
+  if (!fromNames) return status;
+  return { ...status, sentence: `Predictions are from the class names and descriptions alone; no label learned yet. ${status.sentence}` };
 }
 
 /** With few labels, a model is published before its round is complete. */
