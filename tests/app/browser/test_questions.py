@@ -72,6 +72,17 @@ def test_one_class_at_a_time_is_answered(window: Window, app: Served) -> None:
     assert shown(page) == second  # the mode is remembered, and the answered text is not asked again
 
 
+def test_an_undone_answer_is_shown_with_its_own_question_only(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    ask(page)
+    press(page, "y")
+    press(page, "u")
+    expect(page.locator("#before")).to_have_text("Your previous label: Yes")
+    press(page, "n")
+    expect(page.locator("#asked")).to_contain_text("a? 2 of 2")
+    expect(page.locator("#before")).to_be_hidden()
+
+
 def test_every_text_is_asked_before_one_comes_back(window: Window, app: Served) -> None:
     page = window.open(app.link)
     ask(page)

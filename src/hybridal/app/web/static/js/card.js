@@ -28,10 +28,15 @@ export class Card {
     this.body.dataset.length = item.text.length < 160 ? "short" : item.text.length < 700 ? "middle" : "long";
     this.body.scrollTop = 0;
     byId("validation").hidden = item.split !== "validation";
-    byId("before").hidden = !before;
-    byId("before").replaceChildren("Your previous label: ", bdi(before ?? ""));
+    this.showBefore(before);
     this.#arrive();
     this.#note("", false);
+  }
+
+  /** @param {string} [before] the answer that this person undid */
+  showBefore(before) {
+    byId("before").hidden = !before;
+    byId("before").replaceChildren("Your previous label: ", bdi(before ?? ""));
   }
 
   /** @param {string} title @param {string} sentence @param {...HTMLElement} actions */

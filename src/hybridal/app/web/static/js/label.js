@@ -136,6 +136,7 @@ function askNext() {
   asked += 1;
   queue.keep();
   card.clearRemarks();
+  card.showBefore();
   showQuestion();
 }
 
