@@ -20,7 +20,7 @@ from hybridal.errors import RunError, UserError
 from hybridal.reports.run_report import write_report
 from hybridal.runs import checkpoint, run
 from hybridal.runs.assemble import find_task
-from hybridal.runs.checks import check
+from hybridal.runs.checks import check, check_start
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.signals import SIGNALS
@@ -175,6 +175,10 @@ class TestBegin:
         written(tmp_path / "texts.csv", rows)
         with pytest.raises(UserError, match=r"^3 of the \d+ texts of task 'texts' have no label; give `labels` a file"):
             run.begin(settings, tmp_path / "run")
+        several = replace(settings, multi_label=True)
+        for schedules, told in (((), "have no label; write"), (("retrain", "refit"), "have none; write")):
+            with pytest.raises(UserError, match=rf"^.*{told} \[\] where a text has none of the classes, or "):
+                check_start(several, tmp_path / "run", Observer(), schedules)
 
 
 class TestCarryOn:

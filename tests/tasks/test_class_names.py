@@ -133,6 +133,7 @@ def test_very_many_classes_are_mentioned(caplog: pytest.LogCaptureFixture) -> No
     [
         (["a", "b", "c", "a; b"], [], "'a; b' seems to be several, a and b; .*`label_separator` ';'"),
         (["a", "b", "c", "c|a|b"], [], r"'c\|a\|b' seems to be several, c, a and b; .*'\|'"),
+        (["x" * 70, "b", f"b; {'x' * 70}"], [], rf"'b; {'x' * 57}' seems to be several, "),
         (["a", "b", "a; b"], ["a", "b", "a; b"], None),
         (["a", "a; b"], [], None),
         (["a", "b", "a; ", None], [], None),

@@ -78,7 +78,7 @@ def check_start(
     if schedules and (unknown := unlabelled(task)):
         raise UserError(
             f"A comparison simulates its labels, and {unknown} of the {len(task.train)} texts of task '{task.name}' "
-            "have none; leave those out of the file."
+            f"have none; {_how_to_write_none(task)}leave those out of the file."
         )
     for spec in schedules or [settings.schedule]:
         check(replace(settings, schedule=spec), task)
@@ -145,8 +145,9 @@ def check(settings: Settings, task: Task) -> None:
     choose_device(settings.device)
     if settings.labels is None and (unknown := unlabelled(task)):
         raise UserError(
-            f"{unknown} of the {len(task.train)} texts of task '{task.name}' have no label; give `labels` a file to "
-            "label them as they are chosen, or leave them out of the file to simulate with the others.",
+            f"{unknown} of the {len(task.train)} texts of task '{task.name}' have no label; "
+            f"{_how_to_write_none(task)}give `labels` a file to label them as they are chosen, or leave them "
+            "out of the file to simulate with the others.",
             field="labels",
         )
     known = int((task.validation.labels != UNKNOWN).sum())
@@ -157,6 +158,11 @@ def check(settings: Settings, task: Task) -> None:
 def unlabelled(task: Task) -> int:
     """Return how many training texts have no label."""
     return int((task.train.labels == UNKNOWN).sum())
+
+
+def _how_to_write_none(task: Task) -> str:
+    """Return what to do about empty cells that mean that a text has no class, if it may have several."""
+    return "write [] where a text has none of the classes, or " if task.multi_label else ""
 
 
 def preload_torch() -> None:

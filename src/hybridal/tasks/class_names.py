@@ -175,7 +175,7 @@ def note_joined_names(
             parts = [part.strip() for part in name.split(separator)]
             if len(parts) > 1 and names.issuperset(parts):
                 (notify or _log.warning)(
-                    f"{where}: the class {name!r:.60} seems to be several, {', '.join(parts[:-1])} and {parts[-1]}; if "
+                    f"{where}: the class '{name:.60}' seems to be several, {', '.join(parts[:-1])} and {parts[-1]}; if "
                     f"a text may have several, name what stands between them: `label_separator` {separator!r}."
                 )
                 return
