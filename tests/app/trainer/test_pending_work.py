@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Annotation, Class, QueuedText, Scoring, Text, Trainer
+from hybridal.app.labelling import classes
 from hybridal.app.project import Project
 from hybridal.app.trainer.pending_work import has_work, labels_towards, obstacle, read_state
 
@@ -45,6 +46,27 @@ def learnt(project: Project) -> None:
         newest = session.scalar(select(func.max(Annotation.number))) or 0
         session.add(QueuedText(text_row=session.scalar(select(func.min(Text.row))), rank=0, round=1))
     says(project, round=1, learnt_annotation=newest, phase="resting")
+
+
+def test_the_first_texts_are_drawn_again_when_a_class_is_named_or_described(project: Project) -> None:
+    last = read_state(project)
+    with project.sessions.begin() as session:
+        food = classes.find(session, "food").number
+        classes.describe(session, food, "soup and bread")
+    assert has_work(project, last)
+    last = read_state(project)
+    assert not has_work(project, last)
+    with project.sessions.begin() as session:
+        classes.rename(session, food, "meals")
+    assert has_work(project, last)
+    with project.sessions.begin() as session:
+        classes.rename(session, food, "food")
+    label_some(project, 6, 6)
+    learnt(project)
+    last = read_state(project)
+    with project.sessions.begin() as session:
+        classes.describe(session, food, "soup")
+    assert not has_work(project, last)  # the next update learns it
 
 
 def test_a_first_model_is_prepared_once_and_made_when_its_labels_are_there(project: Project) -> None:

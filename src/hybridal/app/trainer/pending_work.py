@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -11,7 +12,16 @@ from hybridal.app.db.schema import Scoring, Tally, Trainer
 from hybridal.app.labelling.consensus import new_labels
 from hybridal.app.project import Project, chapter_folders, count_rounds, read_chapters
 from hybridal.app.trainer.publish import published_round
-from hybridal.app.trainer.snapshot import loadable, missing_labels, poll, refusal, snapshot
+from hybridal.app.trainer.snapshot import (
+    Descriptions,
+    class_descriptions,
+    learnt_classes,
+    loadable,
+    missing_labels,
+    poll,
+    refusal,
+    snapshot,
+)
 
 
 @dataclass(frozen=True)
@@ -22,18 +32,22 @@ class ProjectState:
         newest: The number of the newest annotation.
         texts: The row of the newest text, and whether there are two classes to tell apart.
         scoring: Whether background scoring is running, and how many texts there are.
+        classes: Before the first round, names and descriptions of the classes, from which predictions are made.
     """
 
     newest: int
     texts: tuple[int, bool]
     scoring: tuple[str, int]
+    classes: tuple[Mapping[int, str], Descriptions]
 
 
 def read_state(project: Project) -> ProjectState:
     """Read the state of a project from its database."""
     with project.reads() as session:
         scoring = (session.get_one(Scoring, 1).state, session.get_one(Tally, 1).texts)
-        return ProjectState(poll(session)[0], loadable(session), scoring)
+        is_new = not session.get_one(Trainer, 1).round
+        classes = (learnt_classes(session), class_descriptions(session)) if is_new else ({}, {})
+        return ProjectState(poll(session)[0], loadable(session), scoring, classes)
 
 
 def has_work(project: Project, last: ProjectState | None) -> bool:
@@ -51,7 +65,7 @@ def has_work(project: Project, last: ProjectState | None) -> bool:
         if trainer.round:
             unpublished = last is None and _is_unpublished(session, project)
             return new >= needed or unpublished or _is_left_to_score(session, trainer.round)
-        if now.texts[0] and now.texts[1] and (last is None or now.texts != last.texts):
+        if now.texts[0] and now.texts[1] and (last is None or (now.texts, now.classes) != (last.texts, last.classes)):
             return True  # the first model is prepared before there are labels
         return not missing_labels(snapshot(session).labels({}), False, needed, needed)
 
