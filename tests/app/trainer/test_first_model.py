@@ -113,6 +113,16 @@ def test_class_names_predict_before_the_first_label(project: Project, monkeypatc
         assert not are_from_names(session)
 
 
+def test_the_page_still_says_how_many_labels_are_missing(project: Project) -> None:
+    cycle = Cycle(project)
+    cycle.start()
+    while not cycle.turn() and cycle.prepare():  # as a trainer does: counts the labels, then prepares
+        pass
+    assert predicted(project)
+    assert not cycle.turn()
+    assert (row(project).phase, row(project).done, row(project).total) == ("waiting", 0, 6)
+
+
 def test_predictions_follow_the_classes(project: Project) -> None:
     cycle = prepared(project)
     assert {name for name, _ in predicted(project).values()} == {"food", "sport"}

@@ -140,6 +140,7 @@ class Cycle:
             drawn, scored = self.first.draw(classes, descriptions) if self.first is not None else ([], [])
             if drawn:
                 publish(self.project, 0, drawn, scored)
+                self._counted_at = -1  # write the status again, with the number of missing labels
         if self.first is None or self.first.is_ready(self._labelled):
             return False
         self.first.prepare(self._labelled)
