@@ -1,7 +1,7 @@
 """small-text on texts with several labels, next to our curves: `python -m bench.multi_label_peers`.
 
-HYBRIDAL_DATA names the folder of texts; `make bench` makes the environment of small-text. About half an hour on two
-quiet cores. scikit-activeml (1.0.1) has nothing for several labels.
+HYBRIDAL_DATA names the folder of texts; `make bench` makes the environment of small-text. More than a quarter of an
+hour a task on one core. scikit-activeml (1.0.1) has nothing for several labels.
 """
 
 from __future__ import annotations
