@@ -1,4 +1,4 @@
-"""small-text's transformer classifier on texts with several labels, in an environment of its own.
+"""small-text's transformer classifier on texts with several labels, run in a separate environment.
 
 It chooses by its only strategy for several labels; `curve` is the F1 on test texts after each number of labels.
 """

@@ -218,7 +218,7 @@ class ChatClient:
         self._http.close()
 
     def ask(self, messages: list[Message], answer_format: dict[str, Any], answer_tokens: int = ANSWER_TOKENS) -> Reply:
-        """Return the model's reply of at most so many tokens.
+        """Return the model's reply of at most `answer_tokens` tokens.
 
         Raises:
             UnavailableError: All attempts failed.

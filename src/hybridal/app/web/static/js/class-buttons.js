@@ -107,7 +107,7 @@ export class ClassButtons extends EventTarget {
     this.#arrange();
   }
 
-  /** Whether there are so many classes that some are out of sight. */
+  /** Whether some classes are out of sight because there are many. */
   get isScrolled() {
     return this.#finder !== null;
   }

@@ -4,7 +4,7 @@ import { colourOf } from "./class-buttons.js";
 import { bdi, el } from "./dom.js";
 
 /** Whether a person says that the text has a class; null if they have not decided it. */
-function said({ classes, decisions }, name) {
+function decisionOf({ classes, decisions }, name) {
   return decisions ? (decisions[name] ?? null) : classes.includes(name);
 }
 
@@ -19,14 +19,14 @@ export function contestedClasses(item, classes, decide) {
   const chosen = new Map();
   const save = el("button", { type: "button", class: "main", disabled: true, onclick: () => decide(decided(item, chosen)) }, "Decide");
   const row = (name) => {
-    const saying = (what) => item.annotations.filter((one) => said(one, name) === what).map(({ person }) => person);
+    const deciding = (what) => item.annotations.filter((one) => decisionOf(one, name) === what).map(({ person }) => person);
     const choice = (has, word) => {
       const button = el(
         "button",
         { type: "button", "aria-pressed": "false" },
         word,
         " ",
-        el("span", { class: "small" }, bdi(saying(has).join(", "))),
+        el("span", { class: "small" }, bdi(deciding(has).join(", "))),
       );
       button.addEventListener("click", () => {
         chosen.set(name, has);
@@ -57,7 +57,7 @@ export function contestedClasses(item, classes, decide) {
 /** The decision: the whole set if anyone has decided all classes, else the classes that people have decided. */
 function decided({ annotations, contested }, chosen) {
   const names = new Set(annotations.flatMap(({ classes, decisions }) => [...classes, ...Object.keys(decisions ?? {})]));
-  const has = (name) => chosen.get(name) ?? annotations.map((one) => said(one, name)).find((one) => one !== null);
+  const has = (name) => chosen.get(name) ?? annotations.map((one) => decisionOf(one, name)).find((one) => one !== null);
   const known = [...names, ...contested].map((name) => [name, has(name)]).filter(([, one]) => one != null);
   const decisions = Object.fromEntries(known);
   if (annotations.every((one) => one.decisions)) return { decisions };

@@ -1,6 +1,6 @@
 /**
- * The answer to a text that may have several classes: the chosen ones as chips, and the buttons that send it. With so many
- * classes that some are out of sight, the predicted ones are chips too, which choose them.
+ * The answer to a text that may have several classes: the chosen ones as chips, and the buttons that send it. If some
+ * classes are out of sight, the predicted ones are chips too, which choose them.
  */
 import { onPress } from "./controls.js";
 import { byId, el, bdi } from "./dom.js";
