@@ -96,9 +96,8 @@ def test_one_row_cannot_stand_for_millions_of_cells(
     limit: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = sheet(tmp_path / "wide.xlsx", text("text"), *['<row><c r="XFD1" t="b"><v>1</v></c></row>'] * 100)
-    monkeypatch.setattr(sheet_reader, "_limit", lambda: None)  # not of this process
     monkeypatch.setattr(sheet_reader, limit, most)
-    sheet_reader.main(str(path))
+    sheet_reader.print_sheet(str(path))
     assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"too_large": sheet_reader.TOO_LARGE}
 
 
@@ -107,7 +106,7 @@ def read_within(path: Path, **limits: int) -> subprocess.CompletedProcess[str]:
     given = "; ".join(f"reader.{name} = {value}" for name, value in limits.items())
     home = str(Path(sheet_reader.__file__).parent)  # without hybridal, as the program runs
     code = f"import sys; sys.path = [{home!r}, *sys.path]; import sheet_reader as reader; {given}"
-    code = f"{code}; reader.main({str(path)!r})"
+    code = f"{code}; reader._limit(); reader.print_sheet({str(path)!r})"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
 
 

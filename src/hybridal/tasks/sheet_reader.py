@@ -25,12 +25,11 @@ TOO_MUCH_MEMORY = f"reading it takes more than {MEMORY >> 30} GB of memory"
 PART_LETTERS = 1_000_000
 
 
-def main(path: str) -> None:
+def print_sheet(path: str) -> None:
     """Print lists of [row number, cells], then "whole", or an object with the reason of the failure.
 
     If there are several sheets, an object with their names comes first; only the first sheet is read.
     """
-    _limit()
     try:
         for part in _parts(path):
             _tell(part)
@@ -123,4 +122,5 @@ def _string(cell: Any) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    _limit()
+    print_sheet(sys.argv[1])

@@ -7,7 +7,8 @@ import logging
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -48,6 +49,23 @@ def _rows(path: Path) -> Iterator[Sequence[Any]]:
     if path.stat().st_size == 0:
         raise UserError(f"{path}: the file is empty; give one with a text per row.")
     check_unpacked_size(path)
+    with closing(printed_lines(path)) as lines:
+        for line in lines:
+            found = json.loads(line)
+            if found == "whole":
+                return
+            if isinstance(found, dict) and "sheets" in found:
+                _note_sheets(str(path), *found["sheets"])
+                continue
+            if isinstance(found, dict):
+                raise _damaged(path, found["damaged"]) if "damaged" in found else _too_large(path, **found)
+            yield from found
+    # The operating system killed the reader before it could report a reason.
+    raise _too_large(path, f"reading it takes more than {sheet_reader.SECONDS} seconds, or too much memory")
+
+
+def printed_lines(path: Path) -> Generator[str | bytes]:
+    """Yield the lines that `sheet_reader.py` prints about a file, in a process that ends with this generator."""
     # -P: do not import modules from the folder of the program.
     command = [sys.executable, "-P", sheet_reader.__file__, str(path)]
     with subprocess.Popen(
@@ -55,20 +73,9 @@ def _rows(path: Path) -> Iterator[Sequence[Any]]:
     ) as reader:
         assert reader.stdout is not None
         try:
-            for line in reader.stdout:
-                found = json.loads(line)
-                if found == "whole":
-                    return
-                if isinstance(found, dict) and "sheets" in found:
-                    _note_sheets(str(path), *found["sheets"])
-                    continue
-                if isinstance(found, dict):
-                    raise _damaged(path, found["damaged"]) if "damaged" in found else _too_large(path, **found)
-                yield from found
+            yield from reader.stdout
         finally:
             reader.kill()
-    # The operating system killed the reader before it could report a reason.
-    raise _too_large(path, f"reading it takes more than {sheet_reader.SECONDS} seconds, or too much memory")
 
 
 @cache  # a file is read more than once
