@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from hybridal.app.llm.llm_client import ADDRESS_VARIABLE, ChatClient, check_server
+from hybridal.annotators.llm.chat_client import ChatClient
+from hybridal.annotators.llm.llm_address import ADDRESS_VARIABLE, check_server
 from hybridal.app.webhooks.address import HOSTS_VARIABLE, check_url
 from hybridal.app.webhooks.post import post
 from hybridal.errors import UserError

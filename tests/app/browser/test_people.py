@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Route, expect
 from hybridal.app.people import invite
 from hybridal.app.serve import name_owner
 
-from ..llm.chat_server import chat_server, labels
+from ...helpers.chat_server import chat_server, labels
 from .served import Served, served
 from .window import Window
 

@@ -11,15 +11,15 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select, update
 
+from hybridal.annotators.llm.prompt import LlmLabel
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Class, LabelSet, Prediction, Text, Vote
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.stored_class_sets import store_sets
 from hybridal.app.llm.annotator import LlmSettings, save_settings
-from hybridal.app.llm.prompt import LlmLabel
 from hybridal.app.people import add_person
 
-from ..llm.chat_server import chat_server, says
+from ...helpers.chat_server import chat_server, says
 from ..llm.projects import llm_of, recorded
 from ..made_up import me
 from .axe import Axe

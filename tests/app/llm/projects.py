@@ -10,12 +10,12 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from hybridal.annotators.llm.ask_label import LlmResult
+from hybridal.annotators.llm.prompt import LlmLabel
 from hybridal.app.db.schema import Class, Consensus, Person, Prediction, QueuedText, Text
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.text_source import Source
-from hybridal.app.llm.annotator import LlmAnnotator, LlmSettings, llm_annotator, save_settings
-from hybridal.app.llm.llm_client import LlmResult
-from hybridal.app.llm.prompt import LlmLabel
+from hybridal.app.llm.annotator import LlmSettings, PromptedModel, llm_annotator, save_settings
 from hybridal.app.llm.records import record_result
 from hybridal.app.project import Project
 
@@ -44,7 +44,7 @@ def _made(bodies: tuple[str, ...], db: str | None, folder: Path) -> Project:
     return Project.create(source, folder, db=db, validation_first=0, validation_share=0.0)
 
 
-def llm_of(session: Session, **plan: Any) -> LlmAnnotator:
+def llm_of(session: Session, **plan: Any) -> PromptedModel:
     """The LLM annotator of this plan, by default without texts for the evaluation."""
     return llm_annotator(session, LlmSettings.model_validate({"model": "small", "routing": {"overlap": 0.0}, **plan}))
 
@@ -68,7 +68,7 @@ def says(session: Session, who: str, id: str, name: str, **given: Any) -> None:
     annotate(session, person(session, who), id, "label", class_name=name, key=key, **given)
 
 
-def recorded(session: Session, llm: LlmAnnotator, id: str, label: LlmLabel | None, tokens: int = 10) -> str:
+def recorded(session: Session, llm: PromptedModel, id: str, label: LlmLabel | None, tokens: int = 10) -> str:
     """Record an answer of the LLM; return the route of the text."""
     return record_result(session, llm, text(session, id), LlmResult(label, tokens))
 

@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from hybridal.annotators.llm.llm_address import api_key
+from hybridal.annotators.llm.prompt import LlmLabel
 from hybridal.app.db.schema import Lease, QueuedText, now
 from hybridal.app.labelling import classes
 from hybridal.app.llm.annotator import (
     LlmSettings,
     ModelPrediction,
     Routing,
-    api_key,
     choose_examples,
     in_overlap,
     llm_annotator,
@@ -24,7 +25,6 @@ from hybridal.app.llm.annotator import (
     route,
     save_settings,
 )
-from hybridal.app.llm.prompt import LlmLabel
 from hybridal.errors import UserError
 
 from ..made_up import merge_classes

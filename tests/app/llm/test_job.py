@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
+from hybridal.annotators.llm.ask_label import in_parallel
 from hybridal.app.db.schema import Annotation, LlmAnswer
 from hybridal.app.llm.annotator import LlmSettings, load_settings, save_settings
-from hybridal.app.llm.job import IDLE_SECONDS, Job, StoppedError, in_parallel
+from hybridal.app.llm.job import IDLE_SECONDS, Job, StoppedError
 from hybridal.app.llm.records import llm_counts, record_result, spent_tokens
 from hybridal.app.llm.trial import try_llm
 from hybridal.app.project import Project
 
-from .chat_server import Json, Sends, chat_server, in_turn, labels, says
+from ...helpers.chat_server import Json, Sends, chat_server, in_turn, labels, says
 from .projects import consensus, made, queue
 
 

@@ -10,7 +10,7 @@ from hybridal.app.llm.job import LlmWorker
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 
-from .chat_server import Json, Sends, chat_server, in_turn, labels
+from ...helpers.chat_server import Json, Sends, chat_server, in_turn, labels
 from .projects import consensus, made, says
 
 

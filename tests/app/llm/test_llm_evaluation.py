@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
+from hybridal.annotators.llm.prompt import LlmLabel
 from hybridal.app.llm.llm_evaluation import alt_test, evaluate_llm, labels_of_llm
-from hybridal.app.llm.prompt import LlmLabel
 
 from .projects import llm_of, made, recorded, says, text
 

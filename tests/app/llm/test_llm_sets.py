@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybridal.annotators.llm.ask_label import LlmResult
+from hybridal.annotators.llm.prompt import Instructions, LlmLabel, Reply, parse_label, with_retry_request
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import settled_by_text
 from hybridal.app.labelling.stored_class_sets import answer_of, class_names
 from hybridal.app.llm.annotator import LlmSettings, choose_examples, llm_annotator, save_settings
-from hybridal.app.llm.llm_client import LlmResult
 from hybridal.app.llm.llm_evaluation import evaluate_llm
-from hybridal.app.llm.prompt import Instructions, LlmLabel, Reply, parse_label, with_retry_request
 from hybridal.app.llm.records import cached_result, queue_for_people, withdraw_contradicted
 from hybridal.app.llm.trial import try_llm
 from hybridal.app.project import Project
 
+from ...helpers.chat_server import chat_server, in_turn
+from ...helpers.chat_server import says as replies
 from ..made_up import check_books, make
-from .chat_server import chat_server, in_turn
-from .chat_server import says as replies
 from .projects import llm_of, person, prediction, queue, recorded, text
 
 CLASSES = ("bug", "idea", "a, b", '["bug"]')

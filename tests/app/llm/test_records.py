@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete, select
 
+from hybridal.annotators.llm.ask_label import LlmResult
+from hybridal.annotators.llm.prompt import LlmLabel
 from hybridal.app.db.schema import Annotation, LlmAnswer, Person, QueuedText
 from hybridal.app.llm.annotator import in_overlap
-from hybridal.app.llm.llm_client import LlmResult
-from hybridal.app.llm.prompt import LlmLabel
 from hybridal.app.llm.records import (
     cached_result,
     llm_counts,

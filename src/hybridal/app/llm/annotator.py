@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sqlalchemy import Select, String, or_, select, type_coerce
 from sqlalchemy.orm import Session
 
+from hybridal.annotators.llm.prompt import Example, Instructions, LlmLabel
 from hybridal.app.db.schema import (
     Class,
     Consensus,
@@ -26,7 +26,6 @@ from hybridal.app.db.schema import (
 )
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.stored_class_sets import named
-from hybridal.app.llm.prompt import Instructions, LlmAnswered, LlmLabel
 from hybridal.app.project_settings import read, write
 from hybridal.errors import UserError
 
@@ -103,9 +102,6 @@ def queue_rank(label: LlmLabel | None) -> int:
     return round(1000 * label.confidence) - 1001 if label else -1001
 
 
-KEY_VARIABLE = "HYBRIDAL_LLM_KEY"
-
-
 class LlmPlan(BaseModel):
     """The settings that an owner can change; `examples` is the number of example texts per class in the prompt."""
 
@@ -143,13 +139,8 @@ def save_settings(session: Session, plan: LlmSettings) -> None:
     write(session, {"llm": values})
 
 
-def api_key() -> str:
-    """The API key; it is read only from the environment."""
-    return os.environ.get(KEY_VARIABLE, "").strip()
-
-
 @dataclass(frozen=True)
-class LlmAnnotator:
+class PromptedModel:
     """A model with its instructions; with other instructions it is another annotator with separate answers."""
 
     model: str
@@ -162,29 +153,29 @@ class LlmAnnotator:
         """The name under which its answers are stored."""
         return f"{self.model} {self.instructions.fingerprint}"
 
-    def validated(self) -> LlmAnnotator:
+    def validated(self) -> PromptedModel:
         """Return itself, or raise if there are fewer than two classes."""
         if len(self.instructions.classes) < 2:
             raise UserError("A language model needs at least two classes; add them first.")
         return self
 
 
-def llm_annotator(session: Session, plan: LlmSettings) -> LlmAnnotator:
+def llm_annotator(session: Session, plan: LlmSettings) -> PromptedModel:
     """Build the annotator from the settings, the current classes, their examples and the guidelines."""
     active, settings = classes.active(session), read(session)
     several = settings["multi_label"]
     described = tuple((found.name, found.description) for found in active)
-    written: list[tuple[str, LlmAnswered]] = [
+    written: list[Example] = [
         (body, frozenset([found.name]) if several else found.name)
         for found in active
         for body in classes.examples_of(found)
     ]
     examples = (_sets_of if several else _classes_of)(session, plan.shown)
     instructions = Instructions(described, (*written, *examples), settings["guidelines"].strip(), several)
-    return LlmAnnotator(plan.model, instructions, plan.routing, frozenset(plan.shown))
+    return PromptedModel(plan.model, instructions, plan.routing, frozenset(plan.shown))
 
 
-def _classes_of(session: Session, ids: Sequence[str]) -> list[tuple[str, LlmAnswered]]:
+def _classes_of(session: Session, ids: Sequence[str]) -> list[Example]:
     """The texts with these ids, each with its class."""
     found = session.execute(
         select(Text.body, Class.name)
@@ -196,7 +187,7 @@ def _classes_of(session: Session, ids: Sequence[str]) -> list[tuple[str, LlmAnsw
     return [(body, name) for body, name in found]
 
 
-def _sets_of(session: Session, ids: Sequence[str]) -> list[tuple[str, LlmAnswered]]:
+def _sets_of(session: Session, ids: Sequence[str]) -> list[Example]:
     """The texts with these ids, each with its classes."""
     names = {one.number: one.name for one in classes.active(session)}
     found = session.execute(
@@ -229,7 +220,7 @@ def choose_examples(session: Session, each: int) -> tuple[str, ...]:
     return (*chosen,)
 
 
-def llm_candidates(session: Session, llm: LlmAnnotator, n: int) -> list[Text]:
+def llm_candidates(session: Session, llm: PromptedModel, n: int) -> list[Text]:
     """Up to n texts that the LLM has not answered yet.
 
     First those on which it can be compared with people, then the most useful texts of the trained model, then others.
@@ -243,7 +234,7 @@ def llm_candidates(session: Session, llm: LlmAnnotator, n: int) -> list[Text]:
     return [*found.values()][:n]
 
 
-def _sources(llm: LlmAnnotator) -> Iterator[Select[Text]]:
+def _sources(llm: PromptedModel) -> Iterator[Select[Text]]:
     seen = select(LlmAnswer).where(LlmAnswer.text_row == Text.row, LlmAnswer.model == llm.name)
     unseen = select(Text).where(~seen.exists())
     # Ask about validation texts only after people have labelled them: until then its answers would have no use.

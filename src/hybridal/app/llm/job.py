@@ -4,81 +4,35 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, TypeVar
+from collections.abc import Callable
+from typing import Literal
 
+from hybridal.annotators.llm.ask_label import ChatModel, LlmResult, ask_label, in_parallel
+from hybridal.annotators.llm.chat_client import ChatClient, UnavailableError
+from hybridal.annotators.llm.failure_streaks import FailureStreaks
+from hybridal.annotators.llm.llm_address import api_key, check_server
+from hybridal.annotators.llm.llm_budget import Budget
 from hybridal.app.consent import allow_sending, may_send
 from hybridal.app.db.schema import Text
 from hybridal.app.llm.annotator import (
     LlmSettings,
-    api_key,
     choose_examples,
     llm_annotator,
     llm_candidates,
     load_settings,
     save_settings,
 )
-from hybridal.app.llm.llm_client import (
-    Budget,
-    ChatClient,
-    ChatModel,
-    LlmResult,
-    UnavailableError,
-    ask_label,
-    check_server,
-)
 from hybridal.app.llm.records import cached_result, queue_for_people, record_result, spent_tokens, withdraw_contradicted
 from hybridal.app.project import Project
 from hybridal.errors import UserError
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-
-def in_parallel(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[Item, Result | Exception]]:
-    """Apply a function to all items, each in a thread; yield each item with its result or error, in their order.
-
-    >>> [(item, str(result)) for item, result in in_parallel(lambda n: 1 / n, [1, 0])]
-    [(1, '1.0'), (0, 'division by zero')]
-    """
-    results: dict[int, Result | Exception] = {}
-
-    def call(at: int) -> None:
-        try:
-            results[at] = function(items[at])
-        except Exception as error:
-            results[at] = error
-
-    threads = [threading.Thread(target=call, args=(at,), daemon=True) for at in range(len(items))]
-    for thread in threads:
-        thread.start()
-    for at, thread in enumerate(threads):
-        thread.join()
-        yield items[at], results[at]
-
 
 Phase = Literal["stopped", "working", "waiting", "spent", "failed"]
 
 IDLE_SECONDS = 5.0  # between two checks for new texts
 _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 600.0  # seconds after failures
-_MAX_FAILURES = 5  # in a row, as the two below
-_MAX_REFUSALS = 10
-_MAX_UNUSABLE = 5
+_MAX_FAILURES = 5  # in a row
 
 log = logging.getLogger(__name__)
-
-
-def unusable_reason(raw_reply: str, answer: str = "The answer") -> str:
-    """Why a reply is not a label.
-
-    >>> unusable_reason("I cannot\\nhelp.")
-    'The answer was not a label: “I cannot help.”'
-    >>> unusable_reason("", "The last one")
-    'The last one was empty.'
-    """
-    if not raw_reply:
-        return f"{answer} was empty."
-    return f"{answer} was not a label: “{' '.join(raw_reply.split()):.120}”"
 
 
 class StoppedError(Exception):
@@ -98,9 +52,7 @@ class Job:
         self.error = ""
         self._sleep = sleep
         self._failures = 0
-        self._refusals = 0
-        self._unusable = 0
-        self._was_usable = False  # whether any answer could be used so far
+        self._streaks = FailureStreaks()
 
     def wait_for(self, thread: threading.Thread) -> None:
         """Wait until the previous job has recorded its last answers, which count towards the same budget."""
@@ -169,7 +121,7 @@ class Job:
             withdraw_contradicted(session, llm)
         with self.project.sessions.begin() as session:
             queue_for_people(session, llm)
-            texts = llm_candidates(session, llm, self._batch_size(plan.parallel))
+            texts = llm_candidates(session, llm, self._streaks.batch_size(plan.parallel))
         with self.project.reads() as session:
             results = ((text.row, cached_result(session, llm, text.body)) for text in texts)
             cached = {row: result for row, result in results if result is not None}
@@ -190,7 +142,8 @@ class Job:
                     record_result(session, llm, text, found)
                 answered += 1
                 if text.row not in cached:  # a cached answer says nothing new about the model
-                    problem = self._count_failures(found) or problem
+                    self._failures = 0
+                    problem = self._streaks.count(found) or problem
         if problem is not None:
             raise problem
         # The missing budget may have been reserved by another thread; it is spent only if no text could be asked about.
@@ -200,28 +153,6 @@ class Job:
         """Show why it takes long, unless the job has ended while other threads are still retrying."""
         if self.phase in ("working", "waiting"):
             self.phase, self.error = "waiting", reason
-
-    def _batch_size(self, parallel: int) -> int:
-        """How many texts to ask about in parallel; until an answer was usable, no more than may fail in a row."""
-        is_proven = self._was_usable and not self._unusable
-        return parallel if is_proven else min(parallel, _MAX_UNUSABLE - self._unusable)
-
-    def _count_failures(self, result: LlmResult) -> UserError | None:
-        """Return an error after several refused or unusable answers in a row: then the text is not the reason."""
-        self._failures = 0
-        self._refusals = self._refusals + 1 if result.refused else 0
-        is_unusable = result.label is None and not result.refused
-        self._unusable = self._unusable + 1 if is_unusable else 0
-        self._was_usable = self._was_usable or result.label is not None
-        if self._refusals >= _MAX_REFUSALS:
-            return UserError(result.refused)
-        if self._unusable >= _MAX_UNUSABLE:
-            why = unusable_reason(result.raw_reply, "The last one")
-            return UserError(
-                f"{self._unusable} answers in a row could not be used. {why} "
-                "Try it on five texts, or choose another model."
-            )
-        return None
 
 
 class LlmWorker:

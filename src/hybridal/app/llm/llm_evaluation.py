@@ -21,7 +21,7 @@ from hybridal.app.db.schema import LlmAnswer, Text
 from hybridal.app.insight.annotator_agreement import Kappa, kappa, ratings
 from hybridal.app.insight.set_agreement import decision_on, masi_distances
 from hybridal.app.insight.set_votes import set_ratings
-from hybridal.app.llm.annotator import LlmAnnotator
+from hybridal.app.llm.annotator import PromptedModel
 from hybridal.app.llm.records import is_shared, label_of
 from hybridal.tasks.answers import Decisions
 from hybridal.tasks.label_cells import write_cell
@@ -147,7 +147,7 @@ def _p_value(behind: np.typing.NDArray[np.float64], epsilon: float) -> float:
     return float(ttest_1samp(behind, epsilon, alternative="less").pvalue)
 
 
-def evaluate_llm(session: Session, llm: LlmAnnotator, epsilon: float = 0.2) -> dict[str, Any]:
+def evaluate_llm(session: Session, llm: PromptedModel, epsilon: float = 0.2) -> dict[str, Any]:
     """The alternative-annotator test, if there are enough people, and Cohen's κ with each person.
 
     If a text may have several classes, labels agree as far as their MASI distance says, κ is about equal sets, and
@@ -186,7 +186,7 @@ def _kappa_of_class(name: str, llm: Labels, known: Sequence[tuple[str, str, Any]
     }
 
 
-def labels_of_llm(session: Session, llm: LlmAnnotator) -> dict[str, Any]:
+def labels_of_llm(session: Session, llm: PromptedModel) -> dict[str, Any]:
     """The LLM's labels of texts that people label in any case; of the others, people see only the difficult ones."""
     answers = session.execute(
         select(Text, LlmAnswer)

@@ -8,6 +8,8 @@ from typing import Any
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
+from hybridal.annotators.llm.ask_label import LlmResult
+from hybridal.annotators.llm.prompt import LlmLabel, cache_key
 from hybridal.app.app_errors import MissingError
 from hybridal.app.db.schema import (
     Class,
@@ -24,9 +26,7 @@ from hybridal.app.db.schema import (
 from hybridal.app.labelling.annotations import annotate, withdraw
 from hybridal.app.labelling.consensus import is_open, lock_text, lock_texts, votes_on
 from hybridal.app.labelling.learnt_predictions import FROM_LABELS
-from hybridal.app.llm.annotator import LlmAnnotator, ModelPrediction, Route, in_overlap, queue_rank, route
-from hybridal.app.llm.llm_client import LlmResult
-from hybridal.app.llm.prompt import LlmLabel, cache_key
+from hybridal.app.llm.annotator import ModelPrediction, PromptedModel, Route, in_overlap, queue_rank, route
 from hybridal.app.people import machine_annotator
 from hybridal.tasks.label_cells import json_list, write_cell
 
@@ -47,7 +47,7 @@ def llm_counts(session: Session) -> dict[str, int]:
     return {"asked": asked[0], "unusable": asked[0] - asked[1], "labels": labels}
 
 
-def cached_result(session: Session, llm: LlmAnnotator, body: str) -> LlmResult | None:
+def cached_result(session: Session, llm: PromptedModel, body: str) -> LlmResult | None:
     """The stored answer to the same request, for example for another text with the same content.
 
     Without a label, the stored reason says why the server refused the text, if it did.
@@ -59,7 +59,7 @@ def cached_result(session: Session, llm: LlmAnnotator, body: str) -> LlmResult |
     return LlmResult(label, 0, refused="" if label else stored.reason)
 
 
-def record_result(session: Session, llm: LlmAnnotator, text: Text, result: LlmResult) -> Route:
+def record_result(session: Session, llm: PromptedModel, text: Text, result: LlmResult) -> Route:
     """Store an answer, and make it a label if the rule accepts it."""
     key = cache_key(llm.name, llm.instructions.messages(text.body))
     stored = session.get(LlmAnswer, key)
@@ -101,12 +101,12 @@ def _is_settled(session: Session, row: int) -> bool:
     return session.get_one(LabelSet, found.label_set).classes.is_whole
 
 
-def is_shared(llm: LlmAnnotator, text: Text) -> bool:
+def is_shared(llm: PromptedModel, text: Text) -> bool:
     """Whether people label this text in any case, so that the LLM can be compared with them."""
     return text.split == "validation" or text.required_votes > 1 or in_overlap(llm.rule, text.id)
 
 
-def queue_for_people(session: Session, llm: LlmAnnotator) -> int:
+def queue_for_people(session: Session, llm: PromptedModel) -> int:
     """Queue texts for people that the LLM answered without a label; the trainer replaces the queue after each round."""
     left = session.execute(
         select(Text, LlmAnswer)
@@ -127,7 +127,7 @@ def queue_for_people(session: Session, llm: LlmAnnotator) -> int:
     return len(left)
 
 
-def withdraw_contradicted(session: Session, llm: LlmAnnotator) -> int:
+def withdraw_contradicted(session: Session, llm: PromptedModel) -> int:
     """Withdraw labels of LLMs that the trained model contradicts by now, so that people get these texts."""
     of_set = select(LabelSetClass).where(LabelSetClass.set_number == Vote.label_set)
     of_set = of_set.where(LabelSetClass.class_number == Prediction.class_number, LabelSetClass.present.is_(True))
@@ -155,7 +155,7 @@ def _request_people(session: Session, text: Text, people: int) -> None:
         text.open = is_open(people, [*votes_on(session, text).values()])
 
 
-def label_of(answer: LlmAnswer, llm: LlmAnnotator) -> LlmLabel | None:
+def label_of(answer: LlmAnswer, llm: PromptedModel) -> LlmLabel | None:
     """The label of a stored answer of this annotator; None if it was not usable."""
     if answer.class_name is None or answer.confidence is None:
         return None

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
-from hybridal.app.llm.annotator import api_key, llm_annotator, llm_candidates, load_settings
-from hybridal.app.llm.job import in_parallel, unusable_reason
-from hybridal.app.llm.llm_client import Budget, ChatClient, LlmResult, UnavailableError, ask_label, check_server
+from hybridal.annotators.llm.ask_label import LlmResult, ask_label, in_parallel, unusable_reason
+from hybridal.annotators.llm.chat_client import ChatClient, UnavailableError
+from hybridal.annotators.llm.llm_address import api_key, check_server
+from hybridal.annotators.llm.llm_budget import Budget
+from hybridal.app.llm.annotator import llm_annotator, llm_candidates, load_settings
 from hybridal.app.llm.records import spent_tokens
 from hybridal.app.project import Project
 from hybridal.errors import UserError

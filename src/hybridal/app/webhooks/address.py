@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hybridal.app import outgoing
 from hybridal.errors import UserError
+from hybridal.system import outgoing
 
 HOSTS_VARIABLE = "HYBRIDAL_WEBHOOK_HOSTS"
 """Names, addresses and networks that may be internal, separated by commas."""

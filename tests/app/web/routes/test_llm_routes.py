@@ -11,8 +11,8 @@ from hybridal.app.project import Project
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.web_app import create_app
 
+from ....helpers.chat_server import Sends, chat_server, in_turn, labels
 from ...copies import copied
-from ...llm.chat_server import Sends, chat_server, in_turn, labels
 from ...made_up import consensus, make
 from .signed_in import browser, promote
 

@@ -9,17 +9,16 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Query, Request
 from pydantic import Field
 
+from hybridal.annotators.llm.llm_address import api_key, check_server
 from hybridal.app.llm.annotator import (
     LlmPlan,
     LlmSettings,
     Routing,
-    api_key,
     llm_annotator,
     load_settings,
     save_settings,
 )
 from hybridal.app.llm.job import LlmWorker
-from hybridal.app.llm.llm_client import check_server
 from hybridal.app.llm.llm_evaluation import evaluate_llm
 from hybridal.app.llm.records import llm_counts, spent_tokens
 from hybridal.app.llm.trial import try_llm

@@ -12,7 +12,6 @@ from starlette.concurrency import run_in_threadpool
 
 from hybridal.app.consent import allow_sending, may_send
 from hybridal.app.db.schema import Webhook
-from hybridal.app.outgoing import LONGEST_URL
 from hybridal.app.web.auth import BrowserOwner, CurrentProject, Owner
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import Done, Items, Number, Schema
@@ -25,6 +24,7 @@ from hybridal.app.webhooks.delivery import (
     try_webhook,
 )
 from hybridal.app.webhooks.events import EVENTS, EventName
+from hybridal.system.outgoing import LONGEST_URL
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridal.app.llm.prompt import (
+from hybridal.annotators.llm.prompt import (
     Instructions,
     LlmLabel,
     Reply,

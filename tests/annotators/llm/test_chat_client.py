@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridal.app.llm.llm_client import (
+from hybridal.annotators.llm.chat_client import (
     MAX_ATTEMPTS,
     ChatClient,
     RefusedError,
     Throttle,
     UnavailableError,
-    check_address,
     retry_delay,
 )
-from hybridal.app.llm.prompt import Instructions
+from hybridal.annotators.llm.llm_address import check_address
+from hybridal.annotators.llm.prompt import Instructions
 from hybridal.errors import UserError
 
-from .chat_server import ChatServer, Json, Sends, chat_server, in_turn, labels, says
+from ...helpers.chat_server import ChatServer, Json, Sends, chat_server, in_turn, labels, says
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_called(monkeypatch: pyt
 
     real = socket.getaddrinfo
     monkeypatch.setattr(socket, "getaddrinfo", no_second_time)
-    monkeypatch.setattr("hybridal.app.llm.llm_client.find_addresses", addresses)
+    monkeypatch.setattr("hybridal.annotators.llm.llm_address.find_addresses", addresses)
     with chat_server(in_turn(labels("bug"))) as server:
         url = server.url.replace("127.0.0.1", "llm.example.org")
         client = ChatClient(url, "small", per_minute=1e9)
@@ -340,7 +340,7 @@ def test_the_certificate_is_that_of_the_name(monkeypatch: pytest.MonkeyPatch) ->
         return httpx.Response(200, content=labels("bug").body)
 
     monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
-    monkeypatch.setattr("hybridal.app.llm.llm_client.find_addresses", lambda *_: ["2606:2800:21f:cb07::1"])
+    monkeypatch.setattr("hybridal.annotators.llm.llm_address.find_addresses", lambda *_: ["2606:2800:21f:cb07::1"])
     client = ChatClient("https://llm.example.org/v1", "small", per_minute=1e9)
     client._http = httpx.Client(transport=httpx.MockTransport(answers))
     client.ask(MESSAGES, {})

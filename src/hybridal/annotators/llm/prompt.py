@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,18 @@ Message = dict[str, str]
 LlmAnswered = str | frozenset[str]
 """A class, or a set of classes if a text may have several."""
 
+Example = tuple[str, LlmAnswered]
+"""A text with its label."""
+
 ANSWER_TOKENS = 300
 """The longest answer with one class in tokens, for which budget is reserved."""
 
 TOKENS_PER_BYTE = 0.5  # a high estimate
 
 _LONGEST_TEXT = 16_000  # characters; longer texts are cut, so that one text cannot use up the budget
+_LONGEST_EXAMPLE = 1000
+
+_SIMILAR = "Texts that people labelled and that resemble the next text, the most similar last:"
 
 _TASK = """You label texts for a classifier. Each of your answers is one JSON object and nothing else:
 {"reason": one short sentence, "class": the name of one class, copied exactly, "confidence": a number from 0 to 1}
@@ -55,7 +61,7 @@ class Instructions:
     """
 
     classes: tuple[tuple[str, str], ...]
-    examples: tuple[tuple[str, LlmAnswered], ...] = ()
+    examples: tuple[Example, ...] = ()
     guidelines: str = ""
     several: bool = False
 
@@ -81,11 +87,18 @@ class Instructions:
         """A hash of these instructions, which distinguishes annotators with the same model."""
         return hashlib.sha256(self._system().encode()).hexdigest()[:12]
 
-    def messages(self, text: str) -> list[Message]:
-        """The conversation that asks for the class of a text."""
+    def messages(self, text: str, nearest: Sequence[Example] = ()) -> list[Message]:
+        """The conversation that asks for the class of a text.
+
+        Args:
+            text: The text.
+            nearest: Labelled texts that are similar to it, the most similar last. They follow all other instructions,
+                so that servers can cache the beginning that all questions share.
+        """
         cut = text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + " […]"
+        similar = [_SIMILAR, *map(_example_json, nearest)] if nearest else []
         return [
-            {"role": "system", "content": self._system()},
+            {"role": "system", "content": "\n".join([self._system(), *similar])},
             {"role": "user", "content": strict_json({"text": cut})},
         ]
 
@@ -113,12 +126,14 @@ class Instructions:
         parts += [strict_json({"class": name, "meaning": meaning or name}) for name, meaning in self.classes]
         if self.examples:
             parts.append("Texts that people labelled:")
-            parts += [strict_json({"text": text[:1000], **_answer_json(answer)}) for text, answer in self.examples]
+            parts += map(_example_json, self.examples)
         return "\n".join(parts)
 
 
-def _answer_json(answer: LlmAnswered) -> dict[str, Any]:
-    return {"class": answer} if isinstance(answer, str) else {"classes": sorted(answer)}
+def _example_json(example: Example) -> str:
+    text, answer = example
+    given = {"class": answer} if isinstance(answer, str) else {"classes": sorted(answer)}
+    return strict_json({"text": text[:_LONGEST_EXAMPLE], **given})
 
 
 def with_retry_request(messages: list[Message], several: bool = False) -> list[Message]:

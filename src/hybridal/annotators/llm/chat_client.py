@@ -1,43 +1,25 @@
-"""Ask a chat server for the label of a text, with retries and back-off, a rate limit, and a token budget."""
+"""Send conversations to a chat server, with retries and back-off, a rate limit, and limits of time and size."""
 
 from __future__ import annotations
 
 import json
-import math
-import os
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from hybridal.app.llm.prompt import (
-    ANSWER_TOKENS,
-    TOKENS_PER_BYTE,
-    Instructions,
-    LlmLabel,
-    Message,
-    Reply,
-    parse_label,
-    read_reply,
-    with_retry_request,
-)
-from hybridal.app.outgoing import UnknownHostError, find_addresses, is_web_address
+from hybridal.annotators.llm.llm_address import NO_ADDRESS, allowed_address, check_address, public_addresses
+from hybridal.annotators.llm.prompt import ANSWER_TOKENS, Message, Reply, read_reply
 from hybridal.errors import UserError
+from hybridal.system.outgoing import UnknownHostError
 
 if TYPE_CHECKING:
     import httpx
-
-ADDRESS_VARIABLE = "HYBRIDAL_LLM_URL"
-"""Environment variable with the only address that the app's operator allows to be called and to receive the key."""
-
-_NO_ADDRESS = "'{:.100}' is not a server's address; write it like https://host/v1."
-_HERE = {"localhost", "127.0.0.1", "::1"}
 
 
 class UnavailableError(UserError):
@@ -46,74 +28,6 @@ class UnavailableError(UserError):
 
 class RefusedError(UserError):
     """The server refuses this request, for example because the text is too long or against its rules."""
-
-
-def allowed_address() -> str:
-    """The address in the environment, or an empty string."""
-    return os.environ.get(ADDRESS_VARIABLE, "").strip().rstrip("/")
-
-
-def check_address(base_url: str, with_key: bool) -> str:
-    """Check the form of an address, and whether the operator allows it. Its IP address is checked at each call.
-
-    Args:
-        base_url: The address that an owner entered.
-        with_key: Whether the key will be sent there. It is sent only to an address from the operator: otherwise a
-            project's owner, or a project folder from elsewhere, could send it anywhere.
-
-    Returns:
-        The address without a trailing slash.
-
-    Raises:
-        UserError: The address is not valid, not the operator's, or would expose the key.
-
-    Example:
-        >>> check_address("http://localhost:8000/v1/", False)
-        'http://localhost:8000/v1'
-    """
-    parts = urlsplit(base_url) if is_web_address(base_url) else None
-    if parts is None or parts.query:
-        raise UserError(_NO_ADDRESS.format(base_url))
-    if with_key and parts.scheme == "http" and parts.hostname not in _HERE:
-        raise UserError(f"'{base_url:.100}' would expose your key on the network; use https.")
-    allowed = allowed_address()
-    if allowed and base_url.rstrip("/") != allowed:
-        raise UserError(f"Only one LLM server is allowed here: {allowed}.")
-    if with_key and not allowed:
-        raise UserError(
-            f"There is a key, but no address that it may be sent to; set {ADDRESS_VARIABLE} to the server's address "
-            "and start the app again."
-        )
-    return base_url.rstrip("/")
-
-
-def check_server(base_url: str, *, with_key: bool, by_operator: bool) -> None:
-    """Refuse an address that a job could not call, before it is stored or a job starts.
-
-    Args:
-        base_url: The address that an owner entered.
-        with_key: Whether the key will be sent there.
-        by_operator: Whether the owner runs this process, and so may call servers in its network.
-
-    Raises:
-        UserError: As `check_address`, or the address is in the app's own network and the operator did not allow it.
-
-    Example:
-        >>> check_server("http://10.0.0.1/v1", with_key=False, by_operator=False)
-        Traceback (most recent call last):
-        hybridal.errors.UserError: 10.0.0.1 is in the app's own network; who runs the app can allow it in ...
-    """
-    check_address(base_url, with_key)
-    if not by_operator and not allowed_address():
-        with suppress(UnknownHostError):  # it may resolve later; each call checks again
-            _public_addresses(base_url)
-
-
-def _public_addresses(url: str) -> list[str]:
-    parts = urlsplit(url)
-    return find_addresses(
-        parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80), "", ADDRESS_VARIABLE
-    )
 
 
 _MAX_DELAY = 60.0
@@ -205,11 +119,11 @@ class ChatClient:
         try:
             import httpx
         except ModuleNotFoundError as error:
-            raise UserError("To use a language model, install `hybridal[llm]` and start the app again.") from error
+            raise UserError("To use a language model, install `hybridal[llm]` and start again.") from error
         try:
             httpx.URL(self._url)
         except httpx.InvalidURL as error:
-            raise UserError(_NO_ADDRESS.format(base_url)) from error
+            raise UserError(NO_ADDRESS.format(base_url)) from error
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = httpx.Client(headers=headers, timeout=timeout, follow_redirects=False)
 
@@ -269,7 +183,7 @@ class ChatClient:
         url = httpx.URL(self._url)
         if not self._public_only:
             return self._post_to(url, body)
-        *others, last = _public_addresses(self._url)
+        *others, last = public_addresses(self._url)
         for address in others:
             with suppress(httpx.ConnectError, httpx.ConnectTimeout):
                 return self._post_to(url, body, address)
@@ -297,8 +211,7 @@ class ChatClient:
         """An error that names only the status: the body may come from a server that the owner must not read."""
         if status in (401, 403):
             return UserError(
-                f"The LLM server {self._host} rejected the key (status {status}); "
-                "set HYBRIDAL_LLM_KEY and start the app again."
+                f"The LLM server {self._host} rejected the key (status {status}); set HYBRIDAL_LLM_KEY and start again."
             )
         rejected = f"The LLM server {self._host} rejected the request for '{self.model}' (status {status})"
         if status in (400, 413, 422):
@@ -317,96 +230,3 @@ def _read(body: bytes) -> Reply | None:
         return read_reply(json.loads(body))
     except (ValueError, RecursionError):
         return None
-
-
-class Budget:
-    """A budget of `limit` tokens, of which `spent` are used. Threads reserve the expected cost before each request.
-
-    >>> budget, messages = Budget(700, spent=100), [{"role": "user", "content": "x" * 100}]
-    >>> budget.reserve(messages), budget.reserve(messages) is None
-    (350, True)
-    >>> budget.pay(350, messages, tokens=40), budget.spent, budget.reserve(messages)
-    (40, 140, 340)
-    """
-
-    def __init__(self, limit: int, spent: int = 0) -> None:
-        self.limit = limit
-        self.spent = spent
-        self._reserved = 0
-        self._rate: float | None = None  # tokens per byte of a request
-        self._lock = threading.Lock()
-
-    def reserve(self, messages: Sequence[Message], answer_tokens: int = ANSWER_TOKENS) -> int | None:
-        """Reserve the cost of a request with the longest answer; return None if it could exceed the limit."""
-        # Later the highest rate that the server has reported is used.
-        rate = TOKENS_PER_BYTE if self._rate is None else self._rate
-        tokens = math.ceil(_size(messages) * rate) + answer_tokens
-        with self._lock:
-            if self.spent + self._reserved + tokens > self.limit:
-                return None
-            self._reserved += tokens
-        return tokens
-
-    def pay(self, reserved: int, messages: Sequence[Message], tokens: int | None) -> int:
-        """Record the cost of a request; if the server reports no `tokens`, the reserved amount."""
-        cost = reserved if tokens is None else tokens
-        with self._lock:
-            self._reserved -= reserved
-            self.spent += cost
-            if tokens is not None:
-                self._rate = max(self._rate or 0, tokens / _size(messages))
-        return cost
-
-    def release(self, reserved: int) -> None:
-        """Release a reservation of which nothing was spent."""
-        with self._lock:
-            self._reserved -= reserved
-
-
-def _size(messages: Sequence[Message]) -> int:
-    return sum(len(message["content"].encode()) for message in messages)
-
-
-class ChatModel(Protocol):
-    """A model that replies to a conversation."""
-
-    def ask(self, messages: list[Message], answer_format: dict[str, Any], answer_tokens: int) -> Reply: ...
-
-
-@dataclass(frozen=True)
-class LlmResult:
-    """The outcome of asking about one text.
-
-    Attributes:
-        label: The label, or None if no answer could be used.
-        tokens: The tokens spent.
-        refused: Why the server refused the text, or an empty text.
-        raw_reply: The last answer if it could not be used.
-    """
-
-    label: LlmLabel | None
-    tokens: int
-    refused: str = ""
-    raw_reply: str = ""
-
-
-def ask_label(client: ChatModel, instructions: Instructions, budget: Budget, text: str) -> LlmResult | None:
-    """Ask for the label of a text, a second time if the answer cannot be used; None if the budget is too small."""
-    messages, tokens, raw_reply = instructions.messages(text), 0, ""
-    for attempt in range(2):
-        reserved = budget.reserve(messages, instructions.answer_tokens)
-        if reserved is None:
-            return None if attempt == 0 else LlmResult(None, tokens, raw_reply=raw_reply)
-        try:
-            reply = client.ask(messages, instructions.answer_format(), instructions.answer_tokens)
-        except RefusedError as error:
-            budget.release(reserved)
-            return LlmResult(None, tokens, str(error))
-        except BaseException:
-            budget.release(reserved)
-            raise
-        tokens += budget.pay(reserved, messages, reply.tokens)
-        if label := parse_label(reply, instructions.names, instructions.several):
-            return LlmResult(label, tokens)
-        messages, raw_reply = with_retry_request(messages, instructions.several), reply.content
-    return LlmResult(None, tokens, raw_reply=raw_reply)

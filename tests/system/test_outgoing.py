@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from hybridal.app.outgoing import UnknownHostError, find_addresses, is_outside
+from hybridal.system.outgoing import UnknownHostError, find_addresses, is_outside
 
 INSIDE = [
     *("127.0.0.1", "127.8.8.8", "0.0.0.0", "10.0.0.1", "172.16.5.4", "192.168.1.1", "100.64.0.1", "255.255.255.255"),

@@ -1,0 +1,1 @@
+"""A language model as annotator: any server that speaks OpenAI's chat protocol."""
