@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybridal.app.insight.class_agreement import ClassAgreement, SetRating
 from hybridal.app.insight.set_agreement import (
-    ClassAgreement,
     Contested,
-    SetRating,
-    class_agreement,
     masi_distances,
     set_agreement,
     set_agreement_report,
@@ -80,15 +78,6 @@ def test_a_worked_example() -> None:
     assert set_agreement(answers).alpha == pytest.approx(0.3423743886171633, abs=1e-12)
 
 
-@given(ANSWERS)
-def test_agreement_on_a_class_is_that_of_its_decisions(answers: list[SetRating]) -> None:
-    only: list[SetRating] = [(*of, label & {"a"}) for *of, label in answers if isinstance(label, frozenset)]  # type: ignore[misc]
-    known = set_agreement(only)
-    found = class_agreement(answers, "a")
-    assert found.texts == known.texts
-    assert found.alpha == (None if known.alpha is None else pytest.approx(known.alpha))
-
-
 def test_the_report_names_classes_on_which_people_differ() -> None:
     answers: list[SetRating] = [
         ("1", "Ann", frozenset("ab")),
@@ -105,7 +94,7 @@ def test_the_report_names_classes_on_which_people_differ() -> None:
     assert (pair.texts, pair.agreed, pair.contested) == (2, 0.5, (Contested("b", 2, 0),))
     assert [(one.name, one.texts, one.agreed) for one in found.people] == [("Ann", 3, 0.5), ("Bo", 3, 0.5)]
     a, b, c = found.classes
-    assert (a, c) == (ClassAgreement("a", 1.0, 3, 2), ClassAgreement("c", None, 2, 0))
+    assert (a, c) == (ClassAgreement("a", 1.0, None, None, 3, 2), ClassAgreement("c", None, None, None, 2, 0))
     assert (b.texts, b.given) == (3, 2)
 
 

@@ -33,11 +33,24 @@ def bootstrap_interval(
     >>> low < 1 < high
     True
     """
+    return percentile_interval(resampled(values, texts, purpose)) if texts > 1 else (None, None)
+
+
+def resampled(values: Callable[[NDArray[np.int64]], Array], texts: int, purpose: str) -> Array:
+    """The values of a statistic, or of several side by side, for each resample of the texts."""
     rng, chances = stream(0, purpose), np.full(texts, 1 / texts)
     chunks = range(_RESAMPLES // _RESAMPLES_PER_CHUNK)
-    found = np.concatenate([values(rng.multinomial(texts, chances, size=_RESAMPLES_PER_CHUNK)) for _ in chunks])
+    return np.concatenate([values(rng.multinomial(texts, chances, size=_RESAMPLES_PER_CHUNK)) for _ in chunks])
+
+
+def percentile_interval(found: Array) -> tuple[float, float] | tuple[None, None]:
+    """The middle 95% of the values of all resamples; None if most of them have no value.
+
+    >>> percentile_interval(np.linspace(0, 1, 2001)), percentile_interval(np.full(2000, np.nan))
+    ((0.025, 0.975), (None, None))
+    """
     known = found[~np.isnan(found)]
-    if texts < 2 or len(known) < _RESAMPLES / 2:
+    if len(known) < len(found) / 2:
         return None, None
     low, high = np.quantile(known, [0.025, 0.975])
     return float(low), float(high)

@@ -1,4 +1,4 @@
-"""Agreement between annotators who may give several classes: Krippendorff's α with MASI distance, and per class."""
+"""Agreement between annotators who may give several classes: Krippendorff's α with MASI distance, and who differs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from hybridal.app.insight.annotator_agreement import (
     Pair,
     PersonAgreement,
     agreement,
-    alphas,
-    count_labels,
 )
-from hybridal.tasks.answers import Decisions
-
-SetAnswer = frozenset[str] | Decisions
-SetRating = tuple[str, str, SetAnswer]  # text, person, classes
+from hybridal.app.insight.class_agreement import (
+    ClassAgreement,
+    SetAnswer,
+    SetRating,
+    class_agreements,
+    decision_on,
+)
 
 
 def masi_distances(sets: Sequence[frozenset[str]]) -> Array:
@@ -62,19 +63,6 @@ class SetPair(Pair):
 
 
 @dataclass(frozen=True)
-class ClassAgreement:
-    """Krippendorff's α of the decisions on one class; None if it is undefined.
-
-    `texts` counts the texts on which two or more people decided it, and `given` how often one of them gave it.
-    """
-
-    name: str
-    alpha: float | None
-    texts: int
-    given: int
-
-
-@dataclass(frozen=True)
 class SetAgreementReport(AgreementReport):
     """The agreement of all people on whole sets, of each person and pair, and on each class."""
 
@@ -107,35 +95,8 @@ def set_agreement_report(answers: Sequence[SetRating], classes: Sequence[str]) -
         **asdict(set_agreement(answers)),
         people=tuple(people),
         between=tuple(pairs),
-        classes=tuple(class_agreement(answers, name) for name in classes),
+        classes=class_agreements(answers, classes),
     )
-
-
-def class_agreement(answers: Iterable[SetRating], name: str) -> ClassAgreement:
-    """The agreement on one class.
-
-    >>> class_agreement([("a", "Ann", frozenset(["bug"])), ("a", "Bo", Decisions.of({"bug": True}))], "bug")
-    ClassAgreement(name='bug', alpha=None, texts=1, given=2)
-    """
-    decided = [(text, person, decision_on(label, name)) for text, person, label in answers]
-    words = {True: "yes", False: "no"}
-    counts, values = count_labels((text, person, words[has]) for text, person, has in decided if has is not None)
-    if not len(counts):
-        return ClassAgreement(name, None, 0, 0)
-    alpha = float(alphas(counts, np.ones((1, len(counts)), dtype=np.int64))[0])
-    given = int(counts[:, values.index("yes")].sum()) if "yes" in values else 0
-    return ClassAgreement(name, None if np.isnan(alpha) else alpha, len(counts), given)
-
-
-def decision_on(label: SetAnswer, name: str) -> bool | None:
-    """Whether a label gives a class; None if it leaves it undecided.
-
-    >>> decision_on(frozenset(["bug"]), "idea"), decision_on(Decisions.of({"bug": True}), "idea")
-    (False, None)
-    """
-    if isinstance(label, frozenset):
-        return name in label
-    return True if name in label.present else False if name in label.absent else None
 
 
 def _pairs_of_people(answers: Iterable[SetRating], classes: Sequence[str]) -> list[SetPair]:

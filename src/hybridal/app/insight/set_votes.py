@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Annotation, Consensus, LabelSet, Person, Text, Vote
 from hybridal.app.insight.annotator_agreement import MAX_DISAGREEMENTS
-from hybridal.app.insight.set_agreement import SetRating
+from hybridal.app.insight.class_agreement import SetRating
 from hybridal.app.labelling.set_consensus import disputed
 from hybridal.app.labelling.stored_class_sets import answer_of, class_names, decisions_named, named
 

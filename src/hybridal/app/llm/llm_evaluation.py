@@ -19,7 +19,8 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import LlmAnswer, Text
 from hybridal.app.insight.annotator_agreement import Kappa, kappa, ratings
-from hybridal.app.insight.set_agreement import decision_on, masi_distances
+from hybridal.app.insight.class_agreement import decision_on
+from hybridal.app.insight.set_agreement import masi_distances
 from hybridal.app.insight.set_votes import set_ratings
 from hybridal.app.llm.annotator import PromptedModel
 from hybridal.app.llm.records import is_shared, label_of

@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { table } from "./charts/figure.js";
 import { el, replaceContent } from "./dom.js";
-import { count, percent } from "./format.js";
+import { count, figure, percent } from "./format.js";
 
 /** @param {HTMLElement} place */
 export async function agreement(place) {
@@ -45,14 +45,17 @@ function summary({ alpha, low, high, texts, pairs, note, between, classes }, ope
 
 /** Where a text may have several classes: the agreement on each, also of answers about some of the classes. */
 function classTable(classes) {
-  const rows = classes.map(({ name, alpha, texts, given }) => [name, alpha == null ? "–" : alpha.toFixed(2), texts, given]);
+  const rows = classes.map(({ name, alpha, low, high, texts, given }) => [name, figure(alpha, 2), range(low, high), texts, given]);
   return el(
     "details",
     {},
     el("summary", {}, "Agreement on each class"),
-    table("Agreement on each class", ["Class", "α", "Texts", "Given"], rows),
+    table("Agreement on each class", ["Class", "α", "95% interval", "Texts", "Given"], rows),
   );
 }
+
+/** 0.417, 0.81 -> "0.42 to 0.81"; a dash if there is no interval. */
+const range = (low, high) => (low == null ? "–" : `${figure(low, 2)} to ${figure(high, 2)}`);
 
 function row({ one, other, texts, agreed, confused: [most], contested }) {
   return [one, other, texts, percent(agreed), contested ? contestedMost(contested) : confusedMost(most)];
