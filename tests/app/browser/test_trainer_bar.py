@@ -39,10 +39,10 @@ def test_trainer_bar_shows_its_state_and_offers_a_retry(window: Window, app: Ser
     does(done=10, total=11)
     says("There are no labels to learn from yet; label some texts first.")
     does(phase="training", update="retrain", round=1, done=2, total=6, seconds_left=75)
-    says("Retraining the model, round 1: epoch 2 of 6, about 1 min 15 s left.")
+    says("Retraining the model, round 1. Epoch 2 of 6. About 1 min 15 s left.")
     with app.project.sessions.begin() as session:
         session.add(QueuedText(text_row=1, rank=0, round=1))
-    says("The new model is in use. Retraining the model, round 1: epoch 2 of 6, about 1 min 15 s left.")
+    says("The new model is in use. Retraining the model, round 1. Epoch 2 of 6. About 1 min 15 s left.")
     assert abs(float(bar.get_by_role("progressbar").evaluate("bar => bar.value")) - 1 / 3) < 1e-9
     does(phase="waiting", done=5, total=8)
     says("The model learns again after 3 more labels (validation texts not counted).")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import Request, Response
-from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from sqlalchemy import select
 
@@ -22,6 +22,8 @@ from hybridal.app.web.paths import link
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.proxy import signed_in_as
 from hybridal.app.web.reference import chapters
+from hybridal.app.web.translations import LANGUAGES, SOURCE, catalogue_path, language_of, translation
+from hybridal.app.web.translations import translatable as _
 from hybridal.app.web.uploads import LARGEST_FILE
 from hybridal.app.webhooks.events import EVENTS
 from hybridal.core.rules import PRESETS
@@ -50,21 +52,21 @@ class Page:
 
 
 PAGES = (
-    Page("/", "label", "Label"),
-    Page("/texts", "texts", "Texts"),
-    Page("/progress", "progress", "Progress"),
-    Page("/review", "review", "Review", "reviewer"),
-    Page("/export", "export", "Export", "reviewer"),
-    Page("/people", "people", "People", "owner"),
-    Page("/settings", "settings", "Settings", "owner"),
-    Page("/programs", "programs", "Programs", is_personal=True),
+    Page("/", "label", _("Label")),
+    Page("/texts", "texts", _("Texts")),
+    Page("/progress", "progress", _("Progress")),
+    Page("/review", "review", _("Review"), "reviewer"),
+    Page("/export", "export", _("Export"), "reviewer"),
+    Page("/people", "people", _("People"), "owner"),
+    Page("/settings", "settings", _("Settings"), "owner"),
+    Page("/programs", "programs", _("Programs"), is_personal=True),
 )
 
 
 router = Router(include_in_schema=False)
 
 
-REFERENCE = Page("/programs/api", "reference", "API")  # linked from the page Programs
+REFERENCE = Page("/programs/api", "reference", _("API"))  # linked from the page Programs
 
 
 def _frame(page: Page) -> Callable[[Request], Response]:
@@ -99,7 +101,7 @@ def login(request: Request) -> Response:
     """The sign-in page, with a form if any person has a password."""
     with project_of(request).reads() as session:
         accounts = session.scalar(select(Person.number).where(Person.password.is_not(None)).limit(1)) is not None
-    return render_page(request, "login", page="sign-in", title="Sign in", accounts=accounts, place=_place(request))
+    return render_page(request, "login", page="sign-in", title=_("Sign in"), accounts=accounts, place=_place(request))
 
 
 def _place(request: Request) -> str:
@@ -114,31 +116,47 @@ def join(request: Request, token: str) -> Response:
     """The page of an invitation; raises if the link is invalid."""
     with project_of(request).reads() as session:
         check_invitation(session, token)
-    return render_page(request, "join", page="sign-in", title="Join", token=token)
+    return render_page(request, "join", page="sign-in", title=_("Join"), token=token)
 
 
 @router.get("/static/{version}/{name:path}")
 def static(version: str, name: str) -> Response:
     """A static file. The version in the URL changes with any file, so browsers may cache it for ever."""
     known = _static_files()
-    if version != static_version() or name not in known:
+    if version != static_version():
         return PlainTextResponse("File not found.", 404)
-    for_ever = {"Cache-Control": "public, max-age=31536000, immutable"}
-    return FileResponse(known[name], media_type=_TYPES[known[name].suffix], headers=for_ever)
+    if name in known:
+        return FileResponse(known[name], media_type=_TYPES[known[name].suffix], headers=_FOR_EVER)
+    if name in _messages():
+        return JSONResponse(translation(_messages()[name]).as_json(), headers=_FOR_EVER)
+    return PlainTextResponse("File not found.", 404)
+
+
+_FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
+
+
+def _messages() -> dict[str, str]:
+    """The language of each file of texts that scripts read."""
+    return {f"messages/{language}.json": language for language in LANGUAGES}
 
 
 def error_page(request: Request, status: int, sentence: str) -> Response:
     """An error as a page."""
-    title = _ERROR_TITLES.get(status, "Something went wrong")
+    title = _ERROR_TITLES.get(status, _("Something went wrong"))
     return render_page(request, "not_found", status, page="sign-in", title=title, message=sentence)
 
 
-_ERROR_TITLES = {403: "No access", 404: "Page not found", 429: "Too many requests", 503: "Not available now"}
+_ERROR_TITLES = {
+    403: _("No access"),
+    404: _("Page not found"),
+    429: _("Too many requests"),
+    503: _("Not available now"),
+}
 
 
 @cache
 def static_version() -> str:
-    """A hash of all static files.
+    """A hash of all static files and translations.
 
     >>> static_version() == static_version(), len(static_version())
     (True, 12)
@@ -146,6 +164,9 @@ def static_version() -> str:
     digest = hashlib.sha256()
     for name, path in _static_files().items():
         digest.update(name.encode() + path.read_bytes())
+    for language in LANGUAGES:
+        if language != SOURCE:
+            digest.update(language.encode() + catalogue_path(language).read_bytes())
     return digest.hexdigest()[:12]
 
 
@@ -157,19 +178,28 @@ def _static_files() -> dict[str, Path]:
 
 
 @cache
-def _templates() -> Environment:
+def _templates(language: str) -> Environment:
     loader = PackageLoader("hybridal.app.web", "templates")
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    made.policies["ext.i18n.trimmed"] = True
+    texts = translation(language)
+    made.install_gettext_callables(texts.gettext, texts.ngettext, newstyle=True)  # type: ignore[attr-defined]
     made.filters["markdown"] = render
+    made.globals |= {"language": language, "direction": texts.direction, "languages": LANGUAGES}
     return made
 
 
 def render_page(request: Request, template: str, status: int = 200, **facts: Any) -> HTMLResponse:
-    """Render a template with links below this app's root path."""
-    root = link(request, "")
-    html = (
-        _templates()
-        .get_template(f"{template}.html")
-        .render(root=root, static=f"{root}/static/{static_version()}", **facts)
-    )
-    return HTMLResponse(html, status, headers={"Cache-Control": "no-store"})
+    """Render a template in the visitor's language, with links below this app's root path."""
+    root, language = link(request, ""), language_of(request)
+    static_root = f"{root}/static/{static_version()}"
+    html = _templates(language).get_template(f"{template}.html").render(root=root, static=static_root, **facts)
+    headers = {"Cache-Control": "no-store", "Content-Language": language, "Vary": "Accept-Language, Cookie"}
+    return HTMLResponse(html, status, headers=headers)

@@ -31,6 +31,7 @@ from hybridal.app.web.operator import Operator, OperatorMiddleware
 from hybridal.app.web.pages import render_page
 from hybridal.app.web.routes.project_routes import TrainerSchema, trainer_status
 from hybridal.app.web.schemas import CleanStr, Done, Schema
+from hybridal.app.web.translations import translatable as _
 
 PROJECTS = "/p/"
 router = APIRouter(include_in_schema=False)
@@ -96,7 +97,7 @@ async def start(request: Request) -> Response:
     """The list of projects; only for the operator."""
     if user_of(request) is None:
         return RedirectResponse("/login", 303)
-    return render_page(request, "start", page="start", title="Projects", user=user_of(request))
+    return render_page(request, "start", page="start", title=_("Projects"), user=user_of(request))
 
 
 @router.get("/login")
@@ -104,7 +105,7 @@ async def login_page(request: Request) -> Response:
     """The sign-in page of the operator, with a form if there is a password."""
     operator: Operator = request.app.state.operator
     accounts, place = operator.password is not None, "server" if operator.named is None else "operator"
-    return render_page(request, "login", page="sign-in", title="Sign in", accounts=accounts, place=place)
+    return render_page(request, "login", page="sign-in", title=_("Sign in"), accounts=accounts, place=place)
 
 
 @router.get("/p/{name}")

@@ -1,4 +1,5 @@
 /** Requests to the server: JSON in, JSON out, and an error with one sentence for the user. */
+import { t } from "./i18n.js";
 
 /** The server refused a request, or could not be reached (status 0). */
 export class ApiError extends Error {
@@ -54,7 +55,7 @@ export const put = (path, body) => requestJson("PUT", path, body);
 export function upload(path, body, onProgress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    const unreachable = () => reject(new ApiError(0, "The server cannot be reached."));
+    const unreachable = () => reject(new ApiError(0, t("The server cannot be reached.")));
     request.open("POST", link(path));
     request.setRequestHeader("Accept", "application/json");
     request.setRequestHeader("X-CSRF-Token", csrfToken);
@@ -98,9 +99,9 @@ function json(reply) {
 
 function errorOf({ status }, answer) {
   // A page of a Wi-Fi portal or proxy is not the server's answer, so the request may be repeated.
-  if (!answer) return new ApiError(0, `The response was incomplete or not from the server (status ${status}).`);
+  if (!answer) return new ApiError(0, t("The response was incomplete or not from the server (status {status}).", { status }));
   if (status === 401 && !isSignIn()) location.assign(link("/login"));
-  return new ApiError(status, answer.error ?? `The server answered with status ${status}.`);
+  return new ApiError(status, answer.error ?? t("The server answered with status {status}.", { status }));
 }
 
 async function send(method, address, body, signal = null) {
@@ -110,7 +111,7 @@ async function send(method, address, body, signal = null) {
   try {
     return await fetch(address, { method, headers, signal, body: body && JSON.stringify(body) });
   } catch {
-    throw new ApiError(0, signal?.aborted ? "The server took too long to answer." : "The server cannot be reached.");
+    throw new ApiError(0, signal?.aborted ? t("The server took too long to answer.") : t("The server cannot be reached."));
   }
 }
 

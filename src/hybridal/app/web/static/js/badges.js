@@ -2,6 +2,7 @@
 import { colourOf } from "./class-buttons.js";
 import { el, bdi } from "./dom.js";
 import { percent } from "./format.js";
+import { listed, t } from "./i18n.js";
 import { predicted } from "./proposals.js";
 
 /** A class by its name and colour. @param {{name: string}[]} classes */
@@ -19,32 +20,32 @@ export function classBadge(name, classes, prefix = "", suffix = "") {
 export function setBadges({ classes: names, decisions }, classes, suffix = "") {
   const some = (what) => Object.entries(decisions ?? {}).filter(([, has]) => has === what).map(([name]) => name);
   const [absent, open] = [some(false), some(null)];
-  const group = (prefix, listed) => (listed.length ? [el("span", { class: "badge", title: listed.join(", ") }, prefix, bdi(listed.join(", ")))] : []);
-  const none = names.length || decisions ? [] : [el("span", { class: "badge" }, "none of these", suffix || null)];
+  const group = (prefix, some) => (some.length ? [el("span", { class: "badge", title: listed(some) }, prefix, bdi(listed(some)))] : []);
+  const none = names.length || decisions ? [] : [el("span", { class: "badge" }, t("none of these"), suffix || null)];
   const present = names.map((name, at) => classBadge(name, classes, "", at === names.length - 1 ? suffix : ""));
-  return [...present, ...none, ...group("not:", absent), ...group("open:", open)];
+  return [...present, ...none, ...group(t("not:"), absent), ...group(t("open:"), open)];
 }
 
 /** The badges of a label, and of the classes that the model predicts instead or in addition. */
 function labelAndPrediction(item, classes) {
-  const source = { file: "from the file", llm: "by the LLM", adjudicated: "decided" }[item.source];
+  const source = { file: t("from the file"), llm: t("by the LLM"), adjudicated: t("decided") }[item.source];
   const names = item.classes ?? (item.class ? [item.class] : null);
-  const label = names ? setBadges({ ...item, classes: names }, classes, source) : [el("span", { class: "badge" }, "no label")];
+  const label = names ? setBadges({ ...item, classes: names }, classes, source) : [el("span", { class: "badge" }, t("no label"))];
   const others = [...predicted(item)].filter(([name]) => !names?.includes(name));
   const unlikely = Object.entries(item.prediction?.probabilities ?? {}).filter(([name]) => !item.prediction.classes.includes(name));
   return [
     ...label,
-    ...others.map(([name, probability]) => classBadge(name, classes, "model:", percent(probability))),
-    ...unlikely.map(([name, probability]) => classBadge(name, classes, "model: not", percent(probability))),
+    ...others.map(([name, probability]) => classBadge(name, classes, t("model:"), percent(probability))),
+    ...unlikely.map(([name, probability]) => classBadge(name, classes, t("model: not"), percent(probability))),
   ];
 }
 
 /** All badges of a text in a list. */
 export function facts(item, classes) {
   const all = labelAndPrediction(item, classes);
-  if (item.similarity != null) all.push(el("span", { class: "badge" }, `${percent(item.similarity)} similar`));
-  if (item.split === "validation") all.push(el("span", { class: "badge strong" }, "validation"));
-  if (item.deleted) all.push(el("span", { class: "badge strong" }, "deleted"));
-  if (item.flagged) all.push(el("span", { class: "badge strong" }, "flagged"));
+  if (item.similarity != null) all.push(el("span", { class: "badge" }, t("{percent} similar", { percent: percent(item.similarity) })));
+  if (item.split === "validation") all.push(el("span", { class: "badge strong" }, t("validation")));
+  if (item.deleted) all.push(el("span", { class: "badge strong" }, t("deleted")));
+  if (item.flagged) all.push(el("span", { class: "badge strong" }, t("flagged")));
   return el("span", { class: "facts" }, ...all);
 }

@@ -1,6 +1,7 @@
 /** The card with the text to label, its flag and its comment. */
 import { onPress } from "./controls.js";
 import { byId, el, bdi } from "./dom.js";
+import { t, tParts } from "./i18n.js";
 
 export class Card {
   constructor() {
@@ -36,7 +37,7 @@ export class Card {
   /** @param {string} [before] the answer that this person undid */
   showBefore(before) {
     byId("before").hidden = !before;
-    byId("before").replaceChildren("Your previous label: ", bdi(before ?? ""));
+    byId("before").replaceChildren(...tParts("Your previous label: {name}", { name: bdi(before ?? "") }));
   }
 
   /** @param {string} title @param {string} sentence @param {...HTMLElement} actions */
@@ -67,7 +68,7 @@ export class Card {
 
   toggleFlag() {
     this.flag.setAttribute("aria-pressed", String(!this.remarks.flagged));
-    byId("last").textContent = this.remarks.flagged ? "Flagged" : "Flag removed";
+    byId("last").textContent = this.remarks.flagged ? t("Flagged") : t("Flag removed");
   }
 
   toggleComment() {

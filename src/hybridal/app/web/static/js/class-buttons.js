@@ -2,6 +2,7 @@
 import { el, bdi, setText } from "./dom.js";
 import { percent } from "./format.js";
 import { distance } from "./fuzzy.js";
+import { t, tn } from "./i18n.js";
 import { CLASS_KEYS } from "./keys.js";
 
 const COLOURS = 9;
@@ -94,9 +95,9 @@ export class ClassButtons extends EventTarget {
     this.#buttons.forEach((button, index) => {
       const { name } = this.classes[index];
       const notes = predicted.has(name)
-        ? [el("span", { class: "unseen" }, "the model's prediction: "), percent(predicted.get(name))]
+        ? [el("span", { class: "unseen" }, t("the model's prediction:")), " ", percent(predicted.get(name))]
         : [];
-      if (suggested.includes(name)) notes.push(notes.length ? " · suggested" : "suggested");
+      if (suggested.includes(name)) notes.push(notes.length ? ` · ${t("suggested")}` : t("suggested"));
       const place = button.querySelector(".prediction");
       if (notes.length || place.hasChildNodes()) place.replaceChildren(...notes);
     });
@@ -148,7 +149,7 @@ export class ClassButtons extends EventTarget {
   }
 
   #field() {
-    const what = this.send ? "Find a class; Enter chooses the first, Enter again saves" : "Find a class; Enter picks the first";
+    const what = this.send ? t("Find a class; Enter chooses the first, Enter again saves") : t("Find a class; Enter picks the first");
     const field = el("input", {
       type: "search",
       placeholder: what,
@@ -208,7 +209,9 @@ export class ClassButtons extends EventTarget {
       button.classList.toggle("first-found", this.#finder.value.trim() !== "" && index === matches[0]);
     });
     this.#finder.setAttribute("aria-invalid", String(!matches.length));
-    const first = matches.length ? `Enter picks ${this.classes[matches[0]].name}, the first of ${matches.length}` : "No class matches";
+    const first = matches.length
+      ? tn("Enter picks {name}, the only match", "Enter picks {name}, the first of {n}", matches.length, { name: this.classes[matches[0]].name })
+      : t("No class matches");
     setText(this.#found, this.#finder.value.trim() && first);
     this.#reorder([...matches, ...others]);
   }

@@ -2,6 +2,7 @@
 import { post } from "./api.js";
 import { onPress } from "./controls.js";
 import { byId } from "./dom.js";
+import { t } from "./i18n.js";
 import { toast, showErrors } from "./toast.js";
 
 let known = { finished: null, advised: false, sentence: "" };
@@ -17,7 +18,7 @@ export function bindFinishButton(trainer) {
     showErrors(async () => {
       await post("/api/trainer", { request: "finish" });
       await trainer.poll();
-      toast("The model is trained once more on all labels. The bar above shows the progress.");
+      toast(t("The model is trained once more on all labels. The bar above shows the progress."));
     }),
   );
 }
@@ -30,7 +31,7 @@ export function showFinish(finish) {
 
 function draw() {
   const isHidden = known.finished !== false || isRunning;
-  byId("finish-state").textContent = isRunning ? "The model is trained once more on all labels." : known.sentence;
+  byId("finish-state").textContent = isRunning ? t("The model is trained once more on all labels.") : known.sentence;
   const button = byId("finish");
   if (!button) return; // annotators have none
   if (isHidden && button === document.activeElement) byId("main").focus({ preventScroll: true });

@@ -1,27 +1,30 @@
 /** Numbers, shares and times formatted for people. */
+import { language, t, whole } from "./i18n.js";
 
-const WHOLE = new Intl.NumberFormat("en");
-const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const PERCENT = new Intl.NumberFormat(language, { style: "percent" });
+const AGO = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
 
-/** 12345 -> "12,345" */
-export const whole = (n) => WHOLE.format(n);
+export { whole };
 
 /** "1 text", "2 texts" */
 export const count = (n, one, many = `${one}s`) => `${whole(n)} ${n === 1 ? one : many}`;
 
 /** 0.8333 -> "83%"; a dash for null */
-export const percent = (share) => (share == null ? "–" : `${Math.round(share * 100)}%`);
+export const percent = (share) => (share == null ? "–" : PERCENT.format(share));
 
-/** A number with three decimals, or a dash for null. */
-export const figure = (value, digits = 3) => (value == null ? "–" : value.toFixed(digits));
+/** A number with a fixed count of decimals, or a dash for null. */
+export const figure = (value, digits = 3) =>
+  value == null ? "–" : value.toLocaleString(language, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
 /** 75 -> "1 min 15 s"; 7300 -> "2 h 2 min" */
 export function duration(seconds) {
   const s = Math.max(0, Math.round(seconds));
-  if (s < 60) return `${s} s`;
-  if (s < 3600) return s % 60 ? `${Math.floor(s / 60)} min ${s % 60} s` : `${s / 60} min`;
-  const minutes = Math.round((s % 3600) / 60);
-  return minutes ? `${Math.floor(s / 3600)} h ${minutes} min` : `${Math.floor(s / 3600)} h`;
+  if (s < 60) return t("{seconds} s", { seconds: s });
+  const minutes = Math.floor(s / 60);
+  if (s < 3600) return s % 60 ? t("{minutes} min {seconds} s", { minutes, seconds: s % 60 }) : t("{minutes} min", { minutes });
+  const rest = Math.round((s % 3600) / 60);
+  const hours = Math.floor(s / 3600);
+  return rest ? t("{hours} h {minutes} min", { hours, minutes: rest }) : t("{hours} h", { hours });
 }
 
 /** How long ago a moment (in seconds since 1970) was, or how far ahead it is. */
@@ -34,5 +37,5 @@ export function ago(moment, now = Date.now() / 1000) {
   ]) {
     if (Math.abs(seconds) >= size) return AGO.format(Math.round(seconds / size), unit);
   }
-  return "just now";
+  return t("just now");
 }

@@ -2,7 +2,7 @@
 import { getProject, link, post, ApiError } from "./api.js";
 import { onPress } from "./controls.js";
 import { byId, setText } from "./dom.js";
-import { count } from "./format.js";
+import { t, tn } from "./i18n.js";
 import { Outbox } from "./outbox.js";
 import { passwordDialog } from "./password.js";
 import { showErrors, toast } from "./toast.js";
@@ -25,7 +25,7 @@ async function start() {
   showSaved(outbox);
   showProblem(outbox);
   // On every page: an annotation may be sent, and refused, long after its person has left the page Label.
-  outbox.addEventListener("refused", ({ detail }) => toast(`Not saved: ${detail.reason}`, { stays: true }));
+  outbox.addEventListener("refused", ({ detail }) => toast(t("Not saved: {reason}", detail), { stays: true }));
   const trainer = new TrainerBar(byId("trainer"));
   trainer.poll();
   outbox.flush();
@@ -44,7 +44,7 @@ async function withRetry(load) {
       message?.remove();
       return loaded;
     } catch (error) {
-      message ??= toast(`${error.message} This page keeps trying.`, { stays: true });
+      message ??= toast(t("{problem} This page keeps trying.", { problem: error.message }), { stays: true });
       await new Promise((resolve) => setTimeout(resolve, 3000));
     }
   }
@@ -61,7 +61,7 @@ function senderFor(name) {
       if (me.name === name) return post(path, body, SEND_TIMEOUT);
       // Another person has signed in with this browser; the annotations wait until their own person returns.
       location.reload();
-      throw new ApiError(0, "Another person has signed in with this browser.");
+      throw new ApiError(0, t("Another person has signed in with this browser."));
     }
   };
 }
@@ -77,7 +77,8 @@ function showSaved(outbox) {
     // Screen readers announce this only from a problem until it is solved, not "Saved" after every label.
     wasLate ||= late;
     place.setAttribute("aria-live", wasLate ? "polite" : "off");
-    setText(place, late ? `${count(waiting, "annotation")} waiting to be sent` : waiting ? "Saving" : "Saved");
+    const sentence = waiting ? t("Saving") : t("Saved");
+    setText(place, late ? tn("{n} annotation waiting to be sent", "{n} annotations waiting to be sent", waiting) : sentence);
     if (!waiting) wasLate = false;
   };
   outbox.addEventListener("change", show);
@@ -89,7 +90,7 @@ function showProblem(outbox) {
   let message = null;
   outbox.addEventListener("change", () => {
     if (outbox.problem)
-      message ??= toast(`${outbox.problem} Your labels stay in this browser and are sent again.`, { stays: true });
+      message ??= toast(t("{problem} Your labels stay in this browser and are sent again.", outbox), { stays: true });
     else {
       message?.remove();
       message = null;

@@ -1,7 +1,7 @@
 /** The bar with labels given and planned, and the advice on further labels. */
 import { link } from "./api.js";
 import { byId, el } from "./dom.js";
-import { whole } from "./format.js";
+import { t, tn, tnParts, whole } from "./i18n.js";
 
 /** The number of planned labels, at most the number of texts. */
 export const goalOf = (budget, texts) => (texts ? Math.min(budget, texts) : budget);
@@ -14,9 +14,9 @@ let known = { advice: null, finish: { advised: false } };
 export function showGoal(labelled, budget, texts) {
   const [done, far, bar] = byId("goal").children;
   const goal = goalOf(budget, texts);
-  done.replaceChildren(el("b", {}, whole(labelled)), ` of ${whole(goal)} labels`);
+  done.replaceChildren(...tnParts("{labelled} of {n} label", "{labelled} of {n} labels", goal, { labelled: el("b", {}, whole(labelled)) }));
   isReached = labelled >= goal;
-  far.textContent = isReached ? "All planned labels given" : `${whole(goal - labelled)} to go`;
+  far.textContent = isReached ? t("All planned labels given") : tn("{n} to go", "{n} to go", goal - labelled);
   bar.max = goal;
   bar.value = Math.min(labelled, goal);
   draw();
@@ -32,7 +32,7 @@ export function showAdvice(progress) {
 function draw() {
   const { advice, finish } = known;
   const place = byId("advice");
-  const beyond = "All planned labels are given, but the model may need more. An owner can plan more in Settings.";
+  const beyond = t("All planned labels are given, but the model may need more. An owner can plan more in Settings.");
   const shown = advice && isReached && !finish.advised ? beyond : advice;
   place.classList.toggle("strong", finish.advised);
   if (place.textContent !== (shown ?? ""))

@@ -9,6 +9,7 @@ import { percent } from "./format.js";
 import { frame } from "./frame.js";
 import { showAdvice, showGoal } from "./goal.js";
 import { helpDialog } from "./help.js";
+import { listed, t } from "./i18n.js";
 import { NextChoice } from "./next-choice.js";
 import { newKey } from "./idempotency-key.js";
 import { listen } from "./keys.js";
@@ -60,16 +61,16 @@ let asked = 0; // the place of the question on the page
 let toggled = { name: "", at: -Infinity };
 
 function label(name) {
-  annotate({ action: "label", class: name }, [name], `Labelled “${name}”`);
+  annotate({ action: "label", class: name }, [name], t("Labelled “{name}”", { name }));
 }
 
 /** @param {string[]} names all classes of the text */
 function labelSet(names) {
-  annotate({ action: "label", classes: names }, names, `Labelled ${inWords(names)}`);
+  annotate({ action: "label", classes: names }, names, t("Labelled {names}", { names: inWords(names) }));
 }
 
 function inWords(names) {
-  return names.length ? names.map((name) => `“${name}”`).join(", ") : "none of these";
+  return names.length ? listed(names.map((name) => t("“{name}”", { name }))) : t("none of these");
 }
 
 /** Chooses a class, or no longer. A key that bounces counts once. */
@@ -77,15 +78,15 @@ function toggle(name) {
   const now = performance.now();
   if (!queue.current || now - changedAt < MIN_READING_MS || (toggled.name === name && now - toggled.at < MIN_READING_MS)) return;
   toggled = { name, at: now };
-  byId("last").textContent = buttons.toggle(name) ? `Chose “${name}”` : `Removed “${name}”`;
+  byId("last").textContent = buttons.toggle(name) ? t("Chose “{name}”", { name }) : t("Removed “{name}”", { name });
 }
 
 function proposal(item) {
   const names = [...predicted(item)].map(([name, probability]) => `${name}, ${percent(probability)}`);
   const given = suggested(item);
   const sentence =
-    (item.prediction && `Predicted: ${names.join("; ") || "none of these"}`) ??
-    ((item.suggestions || given.length) && `Suggested by the file: ${given.join("; ") || "none of these"}`);
+    (item.prediction && t("Predicted: {names}", { names: names.join("; ") || t("none of these") })) ??
+    ((item.suggestions || given.length) && t("Suggested by the file: {names}", { names: given.join("; ") || t("none of these") }));
   return el("p", { id: "proposed", class: "unseen", hidden: !sentence }, sentence || null);
 }
 
@@ -104,13 +105,13 @@ function askedClass() {
 /** @param {boolean | null} has whether the text has the class in question; null if the person cannot say */
 function answerQuestion(has) {
   const name = askedClass();
-  const word = { true: "Yes", false: "No", null: "Skipped" }[has];
-  annotate({ action: "label", decisions: { [name]: has } }, [word, name], `${word}: “${name}”`);
+  const word = { true: t("Yes"), false: t("No"), null: t("Skipped") }[has];
+  annotate({ action: "label", decisions: { [name]: has } }, [word, name], t("{answer}: “{name}”", { answer: word, name }));
 }
 
 function skip() {
   if (askedClass()) return answerQuestion(null);
-  annotate({ action: "skip", class: null }, null, "Skipped");
+  annotate({ action: "skip", class: null }, null, t("Skipped"));
 }
 
 function annotate(what, names, sentence) {
@@ -159,7 +160,7 @@ function store(message) {
     outbox.add(message);
     return true;
   } catch {
-    toast("This browser cannot store data for this page, so your label could be lost. Allow storage or free some space.", {
+    toast(t("This browser cannot store data for this page, so your label could be lost. Allow storage or free some space."), {
       stays: true,
     });
     return false;
@@ -169,7 +170,7 @@ function store(message) {
 function showUndone(item, names, place) {
   queue.putBack(item);
   asked = place;
-  byId("last").textContent = "Undone";
+  byId("last").textContent = t("Undone");
   show({ names });
 }
 
@@ -194,7 +195,7 @@ function show(before) {
   byId("skip").disabled = !item;
   sidePanel.showContext(item?.context ?? {});
   if (item) card.show(item, before && sentenceOf(before.names));
-  else card.showEmpty("", "Loading texts …");
+  else card.showEmpty("", t("Loading texts …"));
   buttons.choose((!item?.questions && before?.names) || (item && several ? preselected(item) : []));
   updateButtons();
   showQuestion();
@@ -205,7 +206,7 @@ function show(before) {
 
 function sentenceOf(names) {
   if (askedClass()) return names[0]; // the answer to the question
-  return names ? (several ? inWords(names) : names[0]) : "skipped";
+  return names ? (several ? inWords(names) : names[0]) : t("skipped");
 }
 
 /** The classes that this person has given already, and those proposed if the owner wants them preselected. */
@@ -249,25 +250,28 @@ async function refill() {
   if (!empty) return;
   if (queue.current) return showIfChanged();
   if (problem)
-    card.showEmpty(problem.status ? "No texts available" : "No connection", `${problem.message} Your labels are kept on this device and will be sent later.`);
+    card.showEmpty(
+      problem.status ? t("No texts available") : t("No connection"),
+      t("{problem} Your labels are kept on this device and will be sent later.", { problem: problem.message }),
+    );
   else showDone();
   retryTimer = setTimeout(refill, RETRY_MS);
 }
 
 function showDone() {
   if (!project.counts.texts) return showNoTexts();
-  const links = [el("a", { class: "button", href: link("/progress") }, "See progress")];
-  if (role !== "annotator") links.push(el("a", { class: "button", href: link("/export") }, "Export the labels"));
+  const links = [el("a", { class: "button", href: link("/progress") }, t("See progress"))];
+  if (role !== "annotator") links.push(el("a", { class: "button", href: link("/export") }, t("Export the labels")));
   card.showEmpty(
-    "Nothing to label",
-    "Every text is labelled or assigned to another person. New texts appear here automatically.",
+    t("Nothing to label"),
+    t("Every text is labelled or assigned to another person. New texts appear here automatically."),
     ...links,
   );
 }
 
 function showNoTexts() {
-  const links = role === "owner" ? [el("a", { class: "button", href: link("/settings#upload-title") }, "Add texts")] : [];
-  card.showEmpty("No texts yet", "They appear here as soon as they are added.", ...links);
+  const links = role === "owner" ? [el("a", { class: "button", href: link("/settings#upload-title") }, t("Add texts"))] : [];
+  card.showEmpty(t("No texts yet"), t("They appear here as soon as they are added."), ...links);
 }
 
 function goal() {
@@ -295,9 +299,9 @@ async function renewLeases() {
 
 outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
   if (message.path === "/api/undo") {
-    if (!reply.item) byId("last").textContent = "Nothing to undo";
+    if (!reply.item) byId("last").textContent = t("Nothing to undo");
     else if (!message.body.undoes) {
-      byId("last").textContent = "Undone"; // if this page knew the key, `undo` has shown it already
+      byId("last").textContent = t("Undone"); // if this page knew the key, `undo` has shown it already
       whenNotRemarking(() => queue.putBack(reply.item));
     }
   }

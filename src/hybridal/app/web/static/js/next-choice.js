@@ -1,5 +1,6 @@
 /** The choice of what to label next: the most useful texts, or those most likely of one class. Stored in the URL. */
 import { byId, el, setText } from "./dom.js";
+import { t } from "./i18n.js";
 
 export class NextChoice {
   /** @param {() => {name: string}[]} classes @param {() => void} changed */
@@ -33,13 +34,14 @@ export class NextChoice {
   showNote(requested, known) {
     if (requested !== this.class) return; // the choice has changed meanwhile
     byId("next-choice-note").hidden = known;
-    setText(byId("next-choice-note"), known ? "" : `The model does not know “${requested}” yet. The most useful texts are shown until it has learned some examples.`);
+    const note = t("The model does not know “{name}” yet. The most useful texts are shown until it has learned some examples.", { name: requested });
+    setText(byId("next-choice-note"), known ? "" : note);
   }
 
   /** Lists the current classes. */
   show(chosen = this.class) {
     const [mostUseful] = this.select?.options ?? [];
-    const option = ({ name }) => el("option", { value: name, selected: name === chosen }, `Most likely: ${name}`);
+    const option = ({ name }) => el("option", { value: name, selected: name === chosen }, t("Most likely: {name}", { name }));
     this.select?.replaceChildren(mostUseful, ...this.classes().map(option));
   }
 }

@@ -2,6 +2,7 @@
 import { post } from "./api.js";
 import { onSubmit } from "./controls.js";
 import { el } from "./dom.js";
+import { t } from "./i18n.js";
 import { toast } from "./toast.js";
 
 /** @param {{number: number, name: string}} [person] whose password to reset; by default one's own is changed */
@@ -12,20 +13,20 @@ export function passwordDialog(person) {
   const form = el(
     "form",
     { class: "stack" },
-    el("h2", { id: "password-title" }, person ? `A new password for ${person.name}` : "Change your password"),
+    el("h2", { id: "password-title" }, person ? t("A new password for {name}", person) : t("Change your password")),
     person
-      ? el("p", { class: "muted" }, "Give them this password; they can change it later. They are signed out everywhere, and their API tokens stop working.")
-      : field("old", "Old password", "current-password"),
-    field("new", "New password (8 characters or more)", "new-password"),
+      ? el("p", { class: "muted" }, t("Give them this password; they can change it later. They are signed out everywhere, and their API tokens stop working."))
+      : field("old", t("Old password"), "current-password"),
+    field("new", t("New password (8 characters or more)"), "new-password"),
     problem,
-    el("div", { class: "row" }, el("button", { class: "main" }, "Save"), closing()),
+    el("div", { class: "row" }, el("button", { class: "main" }, t("Save")), closing()),
   );
   const dialog = el("dialog", { "aria-labelledby": "password-title", onclose: () => dialog.remove() }, form);
   onSubmit(form, async () => {
     try {
       await post("/api/password", { ...Object.fromEntries(new FormData(form)), number: person?.number });
       dialog.close();
-      toast("Password changed.");
+      toast(t("Password changed."));
     } catch (error) {
       problem.textContent = error.message;
     }
@@ -35,5 +36,5 @@ export function passwordDialog(person) {
 }
 
 function closing() {
-  return el("button", { type: "button", class: "plain", onclick: ({ target }) => target.closest("dialog").close() }, "Cancel");
+  return el("button", { type: "button", class: "plain", onclick: ({ target }) => target.closest("dialog").close() }, t("Cancel"));
 }

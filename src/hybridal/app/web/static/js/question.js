@@ -1,6 +1,7 @@
 /** Asks whether a text has one class; shown in place of the classes if the person answers by yes/no questions. */
 import { onPress } from "./controls.js";
 import { bdi, byId, el } from "./dom.js";
+import { t, tParts } from "./i18n.js";
 
 const SETTING = "hybridal.questions";
 
@@ -36,10 +37,10 @@ export class Question {
     for (const place of [byId("classes"), byId("answer")]) place.hidden = Boolean(asked);
     this.root.hidden = !asked;
     if (!asked) return;
-    const place = of > 1 ? el("span", { class: "muted small" }, ` ${at + 1} of ${of}`) : null;
+    const place = of > 1 ? el("span", { class: "muted small" }, t("{place} of {count}", { place: at + 1, count: of })) : null;
     // New elements, so that screen readers read also an equal question about another text.
     byId("asked").replaceChildren(
-      el("p", {}, "Does this text have the class ", el("b", {}, bdi(asked.name)), "?", place),
+      el("p", {}, ...tParts("Does this text have the class {name}?", { name: el("b", {}, bdi(asked.name)) }), " ", place),
       asked.description ? el("p", { class: "muted small written", dir: "auto" }, asked.description) : "",
     );
   }

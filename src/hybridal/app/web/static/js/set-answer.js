@@ -4,7 +4,8 @@
  */
 import { onPress } from "./controls.js";
 import { byId, el, bdi } from "./dom.js";
-import { count, percent } from "./format.js";
+import { percent } from "./format.js";
+import { t, tn } from "./i18n.js";
 
 export class SetAnswer {
   /**
@@ -24,7 +25,7 @@ export class SetAnswer {
   give() {
     const { chosen } = this.buttons;
     if (chosen.length) this.send(chosen);
-    else byId("last").textContent = "Choose classes first, or press 0 for none of these";
+    else byId("last").textContent = t("Choose classes first, or press 0 for none of these");
   }
 
   set disabled(off) {
@@ -39,7 +40,7 @@ export class SetAnswer {
         {
           type: "button",
           class: chosen.includes(name) ? "chip" : "chip open",
-          "aria-label": `${label} ${name}`,
+          "aria-label": label,
           "data-colour": this.buttons.colourOf(name),
           onclick: () => (this.buttons.toggle(name), byId("send").focus()),
         },
@@ -48,10 +49,10 @@ export class SetAnswer {
       );
     const open = isScrolled ? [...predicted].filter(([name]) => !chosen.includes(name)) : [];
     byId("chosen").replaceChildren(
-      ...chosen.map((name) => chip(name, "Remove", "✕")),
-      ...open.map(([name, probability]) => chip(name, "Predicted: choose", percent(probability), " +")),
+      ...chosen.map((name) => chip(name, t("Remove {name}", { name }), "✕")),
+      ...open.map(([name, probability]) => chip(name, t("Predicted: choose {name}", { name }), percent(probability), " +")),
     );
-    byId("send-label").textContent = chosen.length ? `Save ${count(chosen.length, "class", "classes")}` : "Save";
+    byId("send-label").textContent = chosen.length ? tn("Save {n} class", "Save {n} classes", chosen.length) : t("Save");
     byId("none").hidden = byId("send").hidden = !classes.length;
   }
 }

@@ -1,7 +1,7 @@
 /* The colour theme: light, dark or the system's. Not a module: it must run before the first paint. */
 (() => {
   const root = document.documentElement;
-  const names = { "": "same as system", light: "light", dark: "dark" };
+  const themes = ["", "light", "dark"]; // "" is the system's
   const stored = () => localStorage.getItem("hybridal.theme") ?? "";
   const apply = (theme) => (theme ? root.setAttribute("data-theme", theme) : root.removeAttribute("data-theme"));
   apply(stored());
@@ -9,12 +9,11 @@
     const button = document.getElementById("theme");
     if (!button) return;
     const showName = () => {
-      button.setAttribute("aria-label", `Colour theme: ${names[stored()]}`);
-      button.title = `Colour theme: ${names[stored()]}`;
+      button.title = button.dataset[stored() || "system"]; // in the language of the page
+      button.setAttribute("aria-label", button.title);
     };
     button.addEventListener("click", () => {
-      const order = Object.keys(names);
-      const next = order[(order.indexOf(stored()) + 1) % order.length];
+      const next = themes[(themes.indexOf(stored()) + 1) % themes.length];
       localStorage.setItem("hybridal.theme", next);
       apply(next);
       showName();

@@ -2,12 +2,13 @@
 import { ApiError } from "./api.js";
 import { singleFlight } from "./controls.js";
 import { byId, el } from "./dom.js";
+import { t } from "./i18n.js";
 
 /** @param {string} sentence @param {{stays?: boolean, undo?: () => Promise<unknown>}} [options] @returns {HTMLElement} */
 export function toast(sentence, { stays = false, undo = null } = {}) {
-  const close = el("button", { type: "button", onclick: () => box.remove() }, "Close");
+  const close = el("button", { type: "button", onclick: () => box.remove() }, t("Close"));
   const back = singleFlight(async () => (await showErrors(undo)) && box.remove());
-  const box = el("div", { class: "toast" }, sentence, undo && el("button", { type: "button", onclick: back }, "Undo"), close);
+  const box = el("div", { class: "toast" }, sentence, undo && el("button", { type: "button", onclick: back }, t("Undo")), close);
   byId("toasts").append(box);
   // Not while it is hovered or focused. Undo stays longer, because reaching it by keyboard takes time.
   const leave = () => (box.matches(":hover, :focus-within") ? setTimeout(leave, 1000) : box.remove());

@@ -1,5 +1,6 @@
 /** Describes the trainer's state in one sentence. */
-import { ago, count, duration } from "./format.js";
+import { ago, duration } from "./format.js";
+import { t, tn } from "./i18n.js";
 
 const SILENT_SECONDS = 60;
 
@@ -15,72 +16,101 @@ const SILENT_SECONDS = 60;
 export function trainerStatus(trainer, now) {
   const busy = { training, scoring, loading }[trainer.phase];
   if (busy && now - trainer.heartbeat > SILENT_SECONDS) {
-    return { mood: "quiet", sentence: `The trainer last responded ${ago(trainer.heartbeat, now)}. Your labels are safe.` };
+    return { mood: "quiet", sentence: t("The trainer last responded {ago}. Your labels are safe.", { ago: ago(trainer.heartbeat, now) }) };
   }
   if (busy) return { mood: "busy", ...inUse(trainer, busy(trainer)) };
   if (trainer.phase === "failed") {
     return {
       mood: "failed",
-      sentence: `The trainer failed. ${trainer.error} Your labels are safe.`,
-      ask: ["Retry", "retry"],
+      sentence: t("The trainer failed. {error} Your labels are safe.", trainer),
+      ask: [t("Retry"), "retry"],
     };
   }
-  if (trainer.phase === "queued") return { mood: "busy", sentence: `Training waits for ${others(trainer)}.` };
-  if (trainer.request) return { mood: "busy", sentence: "The trainer is about to start." };
+  if (trainer.phase === "queued") return { mood: "busy", sentence: others(trainer) };
+  if (trainer.request) return { mood: "busy", sentence: t("The trainer is about to start.") };
   if (trainer.phase === "stopped")
-    return { mood: "quiet", sentence: "The trainer is not running yet. Your labels are saved and will be used when it starts." };
+    return { mood: "quiet", sentence: t("The trainer is not running yet. Your labels are saved and will be used when it starts.") };
   return marked(trainer, waiting(trainer));
 }
 
 /** Says that predictions come from a model without labels. */
 function marked({ from_names: fromNames }, status) {
   if (!fromNames) return status;
-  return { ...status, sentence: `Predictions are from the class names and descriptions alone; no label learned yet. ${status.sentence}` };
+  return { ...status, sentence: t("Predictions are from the class names and descriptions alone; no label learned yet. {status}", { status: status.sentence }) };
 }
 
 /** With few labels, a model is published before its round is complete. */
 function inUse({ published, round }, doing) {
   if (!round || published !== round) return doing;
-  return { ...doing, sentence: `The new model is in use. ${doing.sentence}` };
+  return { ...doing, sentence: t("The new model is in use. {doing}", { doing: doing.sentence }) };
 }
 
 function training(trainer) {
-  const how =
-    { retrain: "Retraining the model", finetune: "Fine-tuning the model" }[trainer.update] ?? "Training the model";
-  return { sentence: `${how}, round ${trainer.round}${far(trainer, "epoch")}.`, share: share(trainer) };
+  const { update, round, done, total } = trainer;
+  const how = { retrain: t("Retraining the model, round {round}.", { round }), finetune: t("Fine-tuning the model, round {round}.", { round }) };
+  const parts = [how[update] ?? t("Training the model, round {round}.", { round })];
+  if (total) parts.push(t("Epoch {done} of {total}.", { done, total }));
+  return { sentence: inSequence(...parts, left(trainer)), share: share(trainer) };
 }
 
 function scoring(trainer) {
-  return { sentence: `Choosing the most useful texts${left(trainer)}.`, share: share(trainer) };
+  return { sentence: inSequence(t("Choosing the most useful texts."), left(trainer)), share: share(trainer) };
 }
 
 function loading() {
-  return { sentence: "Loading the model." };
+  return { sentence: t("Loading the model.") };
 }
 
 function waiting(trainer) {
   const { round, new_labels: fresh, needed, obstacle } = trainer;
   if (obstacle) return { mood: "quiet", sentence: obstacle };
-  const next = round ? "The model learns again" : "The model starts learning";
-  const upToDate = round ? "The model has learned from all labels" : "The model is waiting for the first labels";
-  const more = `${count(needed - fresh, "more label")} (validation texts not counted)`;
-  const when = needed > fresh ? `after ${more}` : "in a moment";
-  let sentence = needed ? `${next} ${when}.` : `${upToDate}.`;
-  // All labels are used: say so first, so that the sentence does not ask for more.
-  if (round && !fresh && needed) sentence = `${upToDate} and learns again ${when}.`;
-  return { mood: "quiet", sentence, ask: round && fresh ? ["Train now", "train"] : undefined };
+  const missing = needed - fresh;
+  const isCurrent = round && !fresh && needed; // all labels are used: say so first, so that the sentence does not ask for more
+  const sentence = isCurrent ? learnedAll(missing) : !needed ? noNeed(round) : round ? learnsAgain(missing) : startsLearning(missing);
+  return { mood: "quiet", sentence, ask: round && fresh ? [t("Train now"), "train"] : undefined };
+}
+
+function noNeed(round) {
+  return round ? t("The model has learned from all labels.") : t("The model is waiting for the first labels.");
+}
+
+function learnedAll(missing) {
+  return tn(
+    "The model has learned from all labels and learns again after {n} more label (validation texts not counted).",
+    "The model has learned from all labels and learns again after {n} more labels (validation texts not counted).",
+    missing,
+  );
+}
+
+function learnsAgain(missing) {
+  if (missing <= 0) return t("The model learns again in a moment.");
+  return tn(
+    "The model learns again after {n} more label (validation texts not counted).",
+    "The model learns again after {n} more labels (validation texts not counted).",
+    missing,
+  );
+}
+
+function startsLearning(missing) {
+  if (missing <= 0) return t("The model starts learning in a moment.");
+  return tn(
+    "The model starts learning after {n} more label (validation texts not counted).",
+    "The model starts learning after {n} more labels (validation texts not counted).",
+    missing,
+  );
 }
 
 function others({ done }) {
-  return `${count(done, "other project")} on this server`;
-}
-
-function far(trainer, unit) {
-  return trainer.total ? `: ${unit} ${trainer.done} of ${trainer.total}${left(trainer)}` : "";
+  return tn("Training waits for {n} other project on this server.", "Training waits for {n} other projects on this server.", done);
 }
 
 function left({ seconds_left: seconds }) {
-  return seconds == null ? "" : `, about ${duration(Math.max(1, seconds))} left`;
+  return seconds == null ? "" : t("About {time} left.", { time: duration(Math.max(1, seconds)) });
+}
+
+/** Whole sentences one after the other; a space between them suits all languages of the pages. */
+function inSequence(...sentences) {
+  return sentences.filter(Boolean).join(" ");
 }
 
 function share({ done, total }) {
