@@ -132,6 +132,7 @@ START_OPERATOR = {
     ("GET", "/api/projects"),
     ("POST", "/api/projects"),
     ("PATCH", "/api/projects"),
+    ("POST", "/api/projects/delete"),
 }
 
 Address = tuple[str, str]

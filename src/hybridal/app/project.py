@@ -117,7 +117,7 @@ class Project:
                 about["db"] = _without_password(named)
             if in_schema:
                 about["schema"] = f"hybridal_{made['key']}"
-            project = cls(folder, _reach(_address(folder, db, about.get("schema"))))
+            project = cls(folder, _reach(database_address(folder, db, about.get("schema"))))
             write_whole(folder / "project.json", strict_json(about, indent=2) + "\n")
             make_private(_private_paths(folder))
         except OSError as error:
@@ -138,7 +138,7 @@ class Project:
         if not (folder / "project.json").is_file():
             raise UserError(f"{folder} is not a project of `hybridal label`: it has no project.json.")
         close_to_others(_private_paths(folder))
-        project = cls(folder, _reach(_address(folder, db)))
+        project = cls(folder, _reach(database_address(folder, db)))
         with project.reads() as session:
             if not project._begun(session):
                 raise UserError(f"{folder} is incomplete; delete it and run `hybridal label` with your file again.")
@@ -149,7 +149,7 @@ class Project:
         """Whether there is a complete project in this folder."""
         if not (folder / "project.json").is_file():
             return False
-        with closing(Project(folder, _reach(_address(folder, db)))) as project, project.reads() as session:
+        with closing(Project(folder, _reach(database_address(folder, db)))) as project, project.reads() as session:
             return project._begun(session)
 
     def decide(self, settings: Mapping[str, Any], class_names: Sequence[str] = ()) -> None:
@@ -196,7 +196,7 @@ class Project:
     def _begun(self, session: Session) -> bool:
         """Whether the database has this project; the database of another project is refused."""
         found = session.scalar(select(Setting.value).where(Setting.name == "key"))
-        if found is not None and found != _written(self.folder).get("key", found):
+        if found is not None and found != read_project_file(self.folder).get("key", found):
             name = decided.read(session)["name"]
             raise UserError(
                 f"The database holds another project ('{name:.40}'); check `db` and {DB_VARIABLE}.", field="db"
@@ -211,11 +211,12 @@ def _private_paths(folder: Path) -> list[Path]:
 
 def has_schema(folder: Path) -> bool:
     """Whether the project in this folder shares its database with others."""
-    return "schema" in _written(folder)
+    return "schema" in read_project_file(folder)
 
 
-def _address(folder: Path, db: str | None, schema: str | None = None) -> str:
-    named, schema = _named(folder, db), schema or _written(folder).get("schema")
+def database_address(folder: Path, db: str | None, schema: str | None = None) -> str:
+    """The address of the project's database, with its schema if it shares the database with others."""
+    named, schema = _named(folder, db), schema or read_project_file(folder).get("schema")
     if named is None:
         return f"sqlite:///{(folder / DB_FILE).resolve()}"
     return named if schema is None else with_schema(named, schema)
@@ -223,10 +224,11 @@ def _address(folder: Path, db: str | None, schema: str | None = None) -> str:
 
 def _named(folder: Path, db: str | None) -> str | None:
     """The database address that was given now or at creation; None for the SQLite file in the folder."""
-    return db or os.environ.get(DB_VARIABLE) or _written(folder).get("db")
+    return db or os.environ.get(DB_VARIABLE) or read_project_file(folder).get("db")
 
 
-def _written(folder: Path) -> dict[str, str]:
+def read_project_file(folder: Path) -> dict[str, str]:
+    """Read `project.json`: name, key, and address of the database; empty if there is none."""
     file = folder / "project.json"
     if not file.is_file():
         return {}

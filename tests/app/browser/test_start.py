@@ -21,6 +21,7 @@ from hybridal.app.web.start import create_start_app
 from hybridal.testing.small import toy_file
 
 from ..made_up import make
+from .axe import Axe
 from .test_looks import CONTRASTS, NAMELESS
 from .window import HURRY, Window
 
@@ -71,7 +72,7 @@ def test_projects_are_created_filled_queued_closed_and_moved(
         )
 
         # A name full of traps is shown as it is, and its address is harmless.
-        page.get_by_label("Name").fill("Sport <b>& food</b>")
+        page.locator("#create").get_by_label("Name").fill("Sport <b>& food</b>")
         page.get_by_label("Each text has").select_option("any number of classes")
         page.get_by_role("button", name="Create and open").click()
         expect(page.get_by_role("heading", name="No texts yet")).to_be_visible()
@@ -93,7 +94,7 @@ def test_projects_are_created_filled_queued_closed_and_moved(
         card = page.get_by_label("Sport <b>& food</b>", exact=True)
         expect(card).to_contain_text("40 of 40 labels, 40 texts")
         expect(card).to_contain_text("Training waits for “made up”.")
-        expect(card.locator(".badge")).to_have_text(["me"])
+        expect(card.locator(".badge")).to_have_text(["All labels given", "me"])
         shot(page, "start")
         page.set_viewport_size({"width": 360, "height": 740})
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -119,13 +120,54 @@ def test_projects_are_created_filled_queued_closed_and_moved(
         other.goto(f"{address}/p/old/")
         assert other.url == f"{address}/p/old/login"
 
-        # Closed, it gives its place in line to others; moved, and moved back under another name.
+        # Archived, it gives its place in line to others; moved, and moved back under another name.
         page.goto(f"{address}/")
-        page.get_by_role("button", name="Close made up").click()
-        expect(page.get_by_text("Closed: its folder can be moved")).to_be_visible()
+        manage = page.get_by_role("dialog")
+        page.get_by_role("button", name="Manage made up").click()
+        manage.get_by_role("button", name="Archive").click()
+        expect(page.get_by_text("nobody can label, and its folder can be moved")).to_be_visible()
         expect(card).not_to_contain_text("comes after")
+        shot(page, "start-archived")
+        page.get_by_role("button", name="Manage made up").click()
+        manage.get_by_role("button", name="Restore").click()
+        expect(page.locator("#projects").get_by_label("made up", exact=True)).to_contain_text("0 of 20 labels")
         (folder / "old").rename(tmp_path / "elsewhere")
         expect(cards).to_have_count(2)
         (tmp_path / "elsewhere").rename(folder / "new")
-        expect(page.get_by_label("made up", exact=True)).to_contain_text("/p/new")
-        expect(page.get_by_label("made up", exact=True)).to_contain_text("0 of 20 labels")
+        expect(page.locator("#projects").get_by_label("made up", exact=True)).to_contain_text("/p/new")
+        expect(page.locator("#projects").get_by_label("made up", exact=True)).to_contain_text("0 of 20 labels")
+
+
+@pytest.mark.usefixtures("endless")
+def test_a_project_is_renamed_and_deleted_in_the_browser(
+    window: Window, tmp_path: Path, axe: Axe, shot: Callable[[Page, str], None]
+) -> None:
+    for name in ("old", "other"):
+        make(tmp_path / "all" / name, classes=()).close()
+    with served(tmp_path / "all") as link:
+        page = window.open(link)
+        dialog = page.get_by_role("dialog")
+        card = page.locator("#projects > li").filter(has_text="/p/old")
+        expect(card).to_contain_text("No label yet; created:")
+        card.get_by_role("button", name="Manage made up").press("Enter")
+        expect(dialog).to_be_visible()
+        shot(page, "manage-project")
+        assert axe.faults(page) == []
+        page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+        page.set_viewport_size({"width": 360, "height": 640})
+        assert axe.faults(page) == []
+        shot(page, "manage-project-phone-dark")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        dialog.get_by_label("Name", exact=True).fill("Mails <2024>")
+        dialog.get_by_role("button", name="Rename").click()
+        expect(dialog).to_be_hidden()
+        expect(card.get_by_role("heading")).to_have_text("Mails <2024>")
+        card.get_by_role("button", name="Manage Mails <2024>").click()
+        delete = dialog.get_by_role("button", name="Delete for ever")
+        dialog.get_by_label("Type the name").fill("Mails")
+        expect(delete).to_be_disabled()
+        page.keyboard.press("Enter")
+        dialog.get_by_label("Type the name").fill("Mails <2024>")
+        delete.click()
+        expect(page.locator("#projects > li")).to_have_count(1)
+        assert [path.name for path in (tmp_path / "all").iterdir()] == ["other"]

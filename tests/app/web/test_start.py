@@ -22,8 +22,9 @@ from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.host import Host, HostedProject, check_folder_name, folder_name
 from hybridal.app.web.middleware import RateLimiter
 from hybridal.app.web.operator import Operator
+from hybridal.app.web.project_list import summary
 from hybridal.app.web.proxy import Proxies, ProxyHeaders
-from hybridal.app.web.start import create_start_app, summary
+from hybridal.app.web.start import create_start_app
 from hybridal.errors import UserError
 from hybridal.system.files import identity_of
 from hybridal.system.lock import locked
@@ -97,7 +98,8 @@ def visited(folder: Path, password: str | None = None, db: str | None = None) ->
         else:
             assert client.get(f"/?token={link.token}").headers["location"] == "/"
         there = len(module.project_folders(folder))
-        visitor.until(lambda found: there == sum(bool(one["trainer"] or one["problem"]) for one in found.values()))
+        states = ("trainer", "problem", "archived")
+        visitor.until(lambda found: there == sum(any(one[name] for name in states) for one in found.values()))
         yield visitor
 
 
@@ -246,9 +248,9 @@ def test_a_folder_that_takes_anothers_name_is_never_served_as_the_other(
             assert operator.get("/p/mails/api/project").status_code == 503
             assert operator.get("/open/mails").headers["location"] == "/"
             assert operator.projects()["mails"]["trainer"] is None
-            operator.send("PATCH", "/api/projects", {"name": "mails", "closed": False})  # looks
+            operator.send("PATCH", "/api/projects", {"name": "mails", "archived": False})  # looks
         may_end.set()
-        look = partial(operator.send, "PATCH", "/api/projects", {"name": "mails", "closed": False})
+        look = partial(operator.send, "PATCH", "/api/projects", {"name": "mails", "archived": False})
         operator.until(lambda found: look() is None or bool(found["mails"]["trainer"]))
 
 
@@ -307,33 +309,83 @@ def test_a_project_with_busy_threads_does_not_delay_others(folder: Path, monkeyp
             assert not one.is_alive()
 
 
-def test_a_project_is_closed_to_be_copied_and_opened_again(folder: Path, tmp_path: Path) -> None:
+def test_an_archived_project_says_so_and_stays_archived(folder: Path, tmp_path: Path) -> None:
     with visited(folder) as operator:
-        assert operator.send("PATCH", "/api/projects", {"name": "mails", "closed": True}).status_code == 200
-        operator.until(lambda found: found["mails"]["closed"] and not found["mails"]["trainer"])
-        closed = operator.get("/p/mails/")
-        assert closed.status_code == 503
-        assert "This project is closed. Your labels are safe." in closed.text
-        assert "went wrong" not in closed.text
+        assert operator.send("PATCH", "/api/projects", {"name": "mails", "title": " All  mails "}).status_code == 200
+        assert operator.projects()["mails"]["title"] == "All mails"
+        assert operator.send("PATCH", "/api/projects", {"name": "mails", "archived": True}).status_code == 200
+        operator.until(lambda found: found["mails"]["archived"] and not found["mails"]["trainer"])
+        assert operator.projects()["mails"]["title"] == "All mails"
+        archived = operator.get("/p/mails/")
+        assert archived.status_code == 503
+        assert "This project is archived. Your labels are safe." in archived.text
+        assert "went wrong" not in archived.text
         for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
             answer = operator.send(method, "/p/mails/api/annotations", {})
             assert answer.status_code == 503
-            assert answer.json()["error"].startswith("This project is closed. Your labels are safe.")
+            assert answer.json()["error"].startswith("This project is archived. Your labels are safe.")
+        assert operator.send("PATCH", "/api/projects", {"name": "mails", "title": "x"}).status_code == 409
         assert not (folder / "mails" / "labels.db-wal").exists()
         shutil.copytree(folder / "mails", tmp_path / "copy")
-        operator.send("PATCH", "/api/projects", {"name": "mails", "closed": False})
+    with visited(folder) as operator:  # a restart does not open it
+        assert operator.projects()["mails"]["archived"]
+        operator.send("PATCH", "/api/projects", {"name": "mails", "archived": False})
         operator.until(lambda found: bool(found["mails"]["trainer"]))
-        assert operator.send("PATCH", "/api/projects", {"name": "nothing", "closed": True}).status_code == 404
+        assert operator.send("PATCH", "/api/projects", {"name": "nothing", "archived": True}).status_code == 404
 
 
-def test_a_project_is_not_called_closed_while_it_is_being_closed(tmp_path: Path) -> None:
+def test_a_project_is_not_called_archived_while_it_is_being_closed(tmp_path: Path) -> None:
     host = Host(tmp_path, TrainerQueue(), local=True, settings={})
     one = HostedProject(tmp_path / "mails", (1, 2))
-    host.closed.add("mails")
+    host.archived["mails"] = "2024-01-31"
     one.busy = True
-    assert not summary(host, one).closed
+    assert not summary(host, one).archived
     one.busy = False
-    assert summary(host, one).closed
+    assert summary(host, one).archived
+
+
+def test_the_list_shows_who_works_on_a_project_and_when_somebody_last_did(folder: Path) -> None:
+    before = time.time()
+    with visited(folder) as operator:
+        found = operator.projects()["mails"]
+        assert (found["people"], found["last_label"]) == (["me"], None)
+        assert found["created"] <= before
+        operator.get("/open/mails")
+        csrf_token = operator.get("/p/mails/api/project").json()["csrf_token"]
+        operator.client.post(
+            "/p/mails/api/annotations",
+            json={"key": "1", "text": "t1", "action": "label", "class": "a"},
+            headers={"X-CSRF-Token": csrf_token},
+        ).raise_for_status()
+        assert operator.projects()["mails"]["last_label"] >= before
+
+
+def test_a_project_is_deleted_by_typing_its_name(folder: Path) -> None:
+    make(folder / "torn").close()
+    (folder / "torn" / "labels.db").write_bytes(b"nonsense" * 1000)
+    with visited(folder) as operator:
+        wrong = operator.send("POST", "/api/projects/delete", {"name": "mails", "title": "mails"})
+        assert wrong.status_code == 409
+        assert wrong.json()["error"] == "To delete this project, type its name, 'made up'."
+        assert (folder / "mails").exists()
+        for name in ("mails", "torn"):
+            gone = operator.send("POST", "/api/projects/delete", {"name": name, "title": "made  up "})
+            assert gone.status_code == 200, gone.text
+        assert [*operator.projects()] == ["old news"]
+        assert sorted(path.name for path in folder.iterdir()) == ["old news"]
+        assert operator.get("/p/mails/").status_code == 404
+        assert operator.send("POST", "/api/projects/delete", {"name": "mails", "title": "made up"}).status_code == 404
+
+
+def test_a_project_that_cannot_be_deleted_is_served_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: Path) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("hybridal.app.project_admin.remove_folder", full)
+    with visited(folder) as operator:
+        answer = operator.send("POST", "/api/projects/delete", {"name": "mails", "title": "made up"})
+        assert answer.json()["error"] == "'mails' could not be deleted (Read-only file system); try again."
+        operator.until(lambda found: bool(found["mails"]["trainer"]))
 
 
 def test_broken_project_folder_is_reported_and_harms_no_other(folder: Path) -> None:

@@ -49,7 +49,6 @@ PENDING = {
         "scoring",
         "send-file",
         "settings",
-        "start",
         "text-dialog",
         "texts",
         "tokens",

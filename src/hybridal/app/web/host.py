@@ -1,4 +1,4 @@
-"""Serve all projects of a folder: new ones as they appear, and each until its folder is removed or it is closed."""
+"""Serve all projects of a folder: new ones as they appear, and each until it is archived or its folder is removed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import logging
 import math
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 from fastapi import FastAPI
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 
+from hybridal.app import project_admin
 from hybridal.app.app_errors import ConflictError, MissingError
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project, has_schema
@@ -49,6 +51,7 @@ class HostedProject:
         tried: Time of the last attempt to open it.
         leave: Set to stop serving it.
         settled: Set once it is served or has a problem.
+        stopped: Set once no task is working on it any more.
     """
 
     def __init__(self, folder: Path, identity: tuple[int, int]) -> None:
@@ -59,6 +62,7 @@ class HostedProject:
         self.tried = -math.inf
         self.leave = anyio.Event()
         self.settled = anyio.Event()
+        self.stopped = anyio.Event()
         self._seen = -math.inf  # when the folder was last known to exist
         self._looking = anyio.CapacityLimiter(1)
 
@@ -68,7 +72,7 @@ class HostedProject:
 
     @property
     def served(self) -> FastAPI | None:
-        """Its app, or None once it is to be closed or its folder was replaced. Reads the disk."""
+        """Its app, or None once it is to be stopped or its folder was replaced. Reads the disk."""
         there = identity_of(self.folder) == self.identity
         self._seen = time.monotonic() if there else -math.inf
         return self.app if there and not self.leave.is_set() else None
@@ -90,14 +94,16 @@ class Host:
         self.db = db  # PostgreSQL database in which each new project gets a schema
         self.settings = settings  # of new projects
         self.projects: dict[str, HostedProject] = {}
-        self.closed: set[str] = set()  # closed by the operator
+        self.archived: dict[str, str] = {}  # by name: since when
+        self._leaving: set[str] = set()  # being deleted
         self._ending: anyio.Event
+        self._scanning: anyio.Lock
         self._tasks: TaskGroup
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serve all projects inside the context, and stop them at its end."""
-        self._ending = anyio.Event()
+        self._ending, self._scanning = anyio.Event(), anyio.Lock()
         async with anyio.create_task_group() as self._tasks:
             self._tasks.start_soon(self._watch)
             try:
@@ -124,17 +130,44 @@ class Host:
             made.close()
         close_to_others([target, *target.iterdir()])
 
-    async def close(self, name: str) -> None:
-        """Stop serving a project, so that its folder can be copied or moved to another disk."""
-        self.find(name)
-        self.closed.add(name)
+    async def rename(self, name: str, title: str) -> None:
+        """Change the title of a project; its folder and its address stay."""
+        one = self.find(name)
+        if one.app is None:
+            raise ConflictError("This project is not open; restore it, or solve its problem, first.")
+        await run_in_threadpool(one.app.state.project.decide, {"name": title})
+
+    async def archive(self, name: str) -> None:
+        """Stop serving a project until it is restored; its folder can then be copied or moved."""
+        one = self.find(name)
+        await run_in_threadpool(project_admin.archive, one.folder, await run_in_threadpool(title_of, one))
         await self.scan()
 
-    async def open(self, name: str) -> None:
-        """Serve a closed project again."""
-        self.find(name).tried = -math.inf
-        self.closed.discard(name)
+    async def restore(self, name: str) -> None:
+        """Serve an archived project again."""
+        one = self.find(name)
+        if name in self.archived:
+            await run_in_threadpool(project_admin.restore, one.folder)
+        one.tried = -math.inf
         await self.scan()
+
+    async def delete(self, name: str) -> None:
+        """Delete a project with its folder and its tables."""
+        one = self.find(name)
+        self._leaving.add(name)
+        try:
+            await self.scan()
+            if one.busy:
+                await one.stopped.wait()
+            await run_in_threadpool(self._delete, one.folder)
+        finally:
+            self._leaving.discard(name)
+            one.tried = -math.inf
+            await self.scan()
+
+    def _delete(self, folder: Path) -> None:
+        with locked(folder / "app.lock", folder):
+            project_admin.delete(folder, self.db if has_schema(folder) else None)
 
     def find(self, name: str) -> HostedProject:
         """The project of this name, served or not."""
@@ -153,21 +186,27 @@ class Host:
 
     async def scan(self) -> None:
         """Start and stop projects so that those served match the folders on disk."""
+        async with self._scanning:  # an older look at the disk must not undo a newer one
+            await self._scan()
+
+    async def _scan(self) -> None:
         there = await run_in_threadpool(project_folders, self.folder)
+        archived = await run_in_threadpool(_archived, there)
         if self._ending.is_set():
             return  # the server began to stop during the scan
-        self.closed &= {path.name for path in there}
+        self.archived = archived
+        unserved = self._leaving | archived.keys()
         for one in [*self.projects.values()]:
             if there.get(one.folder) != one.identity:
                 one.leave.set()
                 if not one.busy:
                     del self.projects[one.name]
-            elif one.name in self.closed:
+            elif one.name in unserved:
                 one.leave.set()
         for folder, identity in there.items():
             one = self.projects.setdefault(folder.name, HostedProject(folder, identity))
-            if not one.busy and one.name not in self.closed and time.monotonic() - one.tried > RETRY_SECONDS:
-                one.busy, one.tried, one.leave = True, time.monotonic(), anyio.Event()
+            if not one.busy and one.name not in unserved and time.monotonic() - one.tried > RETRY_SECONDS:
+                one.busy, one.tried, one.leave, one.stopped = True, time.monotonic(), anyio.Event(), anyio.Event()
                 self._tasks.start_soon(self._serve, one)
 
     async def _serve(self, one: HostedProject) -> None:
@@ -189,6 +228,7 @@ class Host:
         finally:
             one.busy = False
             one.settled.set()
+            one.stopped.set()
 
     async def _run(self, one: HostedProject, project: Project) -> None:
         app = create_app(project)
@@ -218,6 +258,19 @@ def project_folders(folder: Path) -> dict[Path, tuple[int, int]]:
         if not path.name.startswith(".") and _may_be_a_project(path) and (identity := identity_of(path)):
             found[path] = identity
     return found
+
+
+def _archived(folders: Iterable[Path]) -> dict[str, str]:
+    """Since when each archived project is, by its name."""
+    return {path.name: since for path in folders if (since := project_admin.archived_since(path))}
+
+
+def title_of(one: HostedProject) -> str:
+    """The title of a project, also while it is not served. Reads the database or the disk."""
+    if (app := one.served) is not None:
+        with suppress(SQLAlchemyError):
+            return str(app.state.project.setting("name"))
+    return project_admin.title_of(one.folder)
 
 
 def _may_be_a_project(path: Path) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
+from hybridal.app.app_errors import SignInError
 from hybridal.app.db.schema import Person
 from hybridal.app.people import SESSION_DAYS, User, draw_token, hash_password, token_digest, verify_password
-from hybridal.app.web.auth import set_session_cookie
+from hybridal.app.web.auth import set_session_cookie, user_of
 from hybridal.app.web.middleware import AccessMiddleware
 from hybridal.app.web.proxy import signed_in_as
 
@@ -79,3 +81,14 @@ class OperatorMiddleware(AccessMiddleware):
     def start_session(self, request: Request, answer: Response) -> None:
         operator: Operator = request.app.state.operator
         operator.start_session(request, answer)
+
+
+async def require_operator(request: Request) -> User:
+    """A FastAPI dependency that raises unless the operator is signed in."""
+    found = user_of(request)
+    if found is None:
+        raise SignInError("Sign in first.")
+    return found
+
+
+AsOperator = Annotated[User, Depends(require_operator)]

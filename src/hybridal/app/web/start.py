@@ -1,39 +1,31 @@
-"""The start page of a server with several projects, which lists them; each project has its own app under /p/NAME/."""
+"""The start page of a server with several projects, and under /p/NAME/ the app of each."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated
-from urllib.parse import quote
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import Field
-from sqlalchemy import select
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hybridal.app.app_errors import SignInError
-from hybridal.app.db.schema import Person
-from hybridal.app.labelling.consensus import counts
-from hybridal.app.people import LONGEST_PASSWORD, User, project_owner, sign_in
+from hybridal.app.people import LONGEST_PASSWORD, project_owner, sign_in
 from hybridal.app.project import Project
-from hybridal.app.project_settings import read
-from hybridal.app.web import pages
+from hybridal.app.web import pages, project_list
 from hybridal.app.web.auth import LoginLink, cookie_name, set_session_cookie, user_of
-from hybridal.app.web.error_responses import add_handlers, status_and_message
-from hybridal.app.web.host import Host, HostedProject
+from hybridal.app.web.error_responses import add_handlers
+from hybridal.app.web.host import Host
 from hybridal.app.web.middleware import RateLimiter, SecurityHeaders
-from hybridal.app.web.operator import Operator, OperatorMiddleware
+from hybridal.app.web.operator import AsOperator, Operator, OperatorMiddleware
 from hybridal.app.web.pages import render_page
-from hybridal.app.web.routes.project_routes import TrainerSchema, trainer_status
-from hybridal.app.web.schemas import CleanStr, Done, Schema
+from hybridal.app.web.project_list import PROJECTS, address_of, host_of
+from hybridal.app.web.schemas import Done, Schema
 from hybridal.app.web.translations import translatable as _
 
-PROJECTS = "/p/"
 router = APIRouter(include_in_schema=False)
 _HASHING = CapacityLimiter(1)
 
@@ -51,6 +43,7 @@ def create_start_app(host: Host, operator: Operator, login_link: LoginLink | Non
     app.state.tries = RateLimiter(10, 60.0)
     add_handlers(app)
     app.include_router(router)
+    app.include_router(project_list.router)
     app.add_middleware(OperatorMiddleware, login_link=login_link, limit=RateLimiter(600, 60.0))
     app.add_middleware(SecurityHeaders)
     app.add_middleware(ProjectPaths, host=host, operator=operator)
@@ -72,21 +65,6 @@ class ProjectPaths:
         is_operator = self.operator.find(Request(scope)) is not None
         inside = {**scope, "root_path": PROJECTS + name, "state": {**scope.get("state", {}), "operator": is_operator}}
         return await app(inside, receive, send)
-
-
-async def _operator(request: Request) -> User:
-    found = user_of(request)
-    if found is None:
-        raise SignInError("Sign in first.")
-    return found
-
-
-AsOperator = Annotated[User, Depends(_operator)]
-
-
-def _host(request: Request) -> Host:
-    host: Host = request.app.state.host
-    return host
 
 
 router.get("/static/{version}/{name:path}")(pages.static)
@@ -111,19 +89,19 @@ async def login_page(request: Request) -> Response:
 @router.get("/p/{name}")
 async def without_slash(name: str, request: Request) -> Response:
     """Redirect an address that was typed without its slash."""
-    _host(request).find(name)
+    host_of(request).find(name)
     return RedirectResponse(f"{address_of(name)}/", 303)
 
 
 @router.api_route("/p/{name}/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
 async def not_served(name: str, path: str, request: Request) -> Response:
-    """The answer for a project that is closed or cannot be opened; the start page shows the operator why.
+    """The answer for a project that is archived or cannot be opened; the start page shows the operator why.
 
     Pages that were open before get it as JSON, and keep their labels until the project is open again.
     """
-    host = _host(request)
+    host = host_of(request)
     host.find(name)
-    why = "This project is closed" if name in host.closed else "This project cannot be opened at the moment"
+    why = "This project is archived" if name in host.archived else "This project cannot be opened at the moment"
     sentence = f"{why}. Your labels are safe. Ask the person who runs the server."
     if path.startswith(("api/", "ml/")):
         return JSONResponse({"error": sentence}, 503)
@@ -155,73 +133,10 @@ async def logout(user: AsOperator, request: Request, response: Response) -> Done
     return Done()
 
 
-class ProjectSummary(Schema):
-    """A project on the start page.
-
-    `problem` says why it cannot be served; `waits_for` are the projects that train before it.
-    """
-
-    name: str
-    address: str
-    title: str
-    problem: str = ""
-    closed: bool = False
-    people: list[str] = Field(default_factory=list)
-    labelled: int = 0
-    planned: int = 0
-    texts: int = 0
-    trainer: TrainerSchema | None = None
-    waits_for: list[str] = Field(default_factory=list)
-
-
-class ProjectList(Schema):
-    """All projects, and the CSRF token that changes must be sent with."""
-
-    csrf_token: str
-    items: list[ProjectSummary]
-
-
-@router.get("/api/projects")
-async def list_projects(user: AsOperator, request: Request) -> ProjectList:
-    """All projects, including those that cannot be served."""
-    host = _host(request)
-    projects = sorted(host.projects.items())
-    return ProjectList(csrf_token=user.csrf_token, items=[await run_sync(summary, host, one) for _, one in projects])
-
-
-class NewProject(Schema):
-    """The name of a new project, and whether a text may have several classes, or none."""
-
-    name: CleanStr = Field(min_length=1, max_length=100)
-    multi_label: bool = False
-
-
-@router.post("/api/projects")
-async def create_project(given: NewProject, _: AsOperator, request: Request) -> ProjectSummary:
-    """Create a project without texts; they are uploaded on its page Settings."""
-    host = _host(request)
-    return await run_sync(summary, host, await host.create(" ".join(given.name.split()), given.multi_label))
-
-
-class ProjectChange(Schema):
-    """Whether to close or reopen a project."""
-
-    name: str = Field(max_length=200)
-    closed: bool
-
-
-@router.patch("/api/projects")
-async def change_project(given: ProjectChange, _: AsOperator, request: Request) -> Done:
-    """Close a project, so that its folder can be copied, or reopen it."""
-    host = _host(request)
-    await (host.close(given.name) if given.closed else host.open(given.name))
-    return Done()
-
-
 @router.get("/open/{name}")
 async def open_project(name: str, request: Request) -> Response:
     """Sign the operator in to a project as its owner."""
-    found = _host(request).projects.get(name)
+    found = host_of(request).projects.get(name)
     app = await found.find_app() if found else None
     if user_of(request) is None or app is None:
         return RedirectResponse("/", 303)
@@ -235,40 +150,3 @@ async def open_project(name: str, request: Request) -> Response:
 def _sign_in_owner(project: Project) -> str:
     with project.sessions.begin() as session:
         return sign_in(session, project_owner(session))
-
-
-def address_of(name: str) -> str:
-    """The address of a project's app.
-
-    >>> address_of("my mails")
-    '/p/my%20mails'
-    """
-    return PROJECTS + quote(name)
-
-
-def summary(host: Host, one: HostedProject) -> ProjectSummary:
-    """The summary of one project; a failing database is reported as its `problem` and does not affect the others."""
-    # File names can contain bytes that are not Unicode.
-    name = one.name.encode(errors="replace").decode()
-    # A folder must not be copied until its trainer has ended and its database is closed.
-    closed = one.name in host.closed and not one.busy
-    plain = ProjectSummary(name=name, address=address_of(name), title=name, problem=one.problem, closed=closed)
-    if (app := one.served) is None:
-        return plain
-    try:
-        with app.state.project.reads() as session:
-            settings, labels = read(session), counts(session)
-            people = select(Person.name).where(Person.kind == "person", Person.active).order_by(Person.number)
-            return plain.model_copy(
-                update={
-                    "title": settings["name"],
-                    "people": [*session.scalars(people)],
-                    "labelled": labels["labelled"],
-                    "planned": min(settings["budget"], labels["texts"]),
-                    "texts": labels["texts"],
-                    "trainer": trainer_status(session),
-                    "waits_for": host.turns.before(one.name),
-                }
-            )
-    except SQLAlchemyError as error:
-        return plain.model_copy(update={"problem": status_and_message(error)[1]})

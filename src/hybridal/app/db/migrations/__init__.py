@@ -9,9 +9,10 @@ from pathlib import Path
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, text
 
 from hybridal.app.db.connect import exclusive
+from hybridal.app.db.schema import Base
 from hybridal.errors import UserError
 
 logging.getLogger("alembic").setLevel(logging.WARNING)
@@ -50,3 +51,15 @@ def _check_revision(connection: Connection) -> None:
             "read any more; export its labels with that version and import them into a new project."
         )
     raise UserError("The project was last used with a newer version of hybridal; update hybridal to open it.")
+
+
+def drop_tables(connection: Connection) -> None:
+    """Drop all tables of a project in a PostgreSQL database; other tables there stay.
+
+    Args:
+        connection: A connection to the project's database, in a transaction.
+    """
+    names = [*Base.metadata.tables, "text_search", "alembic_version"]
+    connection.execute(text(f"DROP TABLE IF EXISTS {', '.join(names)} CASCADE"))
+    for function in ("text_search_follow()", "text_search_parts(text)"):
+        connection.execute(text(f"DROP FUNCTION IF EXISTS {function}"))
