@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import argparse
 import io
+import logging
 import resource
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable, Generator, Mapping
-from contextlib import redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, Any, NoReturn
 
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -31,7 +32,7 @@ from hybridal.app.project import Project
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.web_app import create_app
 from hybridal.errors import UserError
-from hybridal.tasks import load_task, sheet_reader, spreadsheet
+from hybridal.tasks import load_task, parquet_files, parquet_reader, sheet_reader, spreadsheet
 from hybridal.tasks.label_cells import CellReader
 from hybridal.tasks.read import READERS, count_rows
 
@@ -150,11 +151,28 @@ def check(name: str, data: bytes) -> None:
     run(data, suffix)
 
 
-def _printed_in_process(path: Path) -> Generator[str]:
-    """What the reader of spreadsheets prints, without the process of its own that takes a third of a second."""
+def read_in_this_process(patch: Callable[[object, str, object], None] = setattr) -> None:
+    """Read spreadsheets and Parquet files without processes of their own, of which each takes a third of a second.
+
+    Args:
+        patch: Replaces an attribute of a module.
+    """
+    patch(spreadsheet, "printed_lines", _printed_lines)
+    patch(parquet_files, "sent", _sent)
+
+
+def _printed_lines(path: Path) -> Generator[str]:
     with redirect_stdout(io.StringIO()) as printed:
         sheet_reader.print_sheet(str(path))
     yield from printed.getvalue().splitlines()
+
+
+@contextmanager
+def _sent(path: Path, **request: Any) -> Generator[IO[bytes]]:
+    with io.BytesIO() as out:
+        parquet_reader.send(str(path), **request, out=out)
+        out.seek(0)
+        yield out
 
 
 def fuzz(name: str, minutes: float, finds: Path) -> int:
@@ -219,7 +237,8 @@ def main() -> None:
     parser.add_argument("--finds", type=Path, default=Path("finds"), help="folder for inputs that failed")
     given_ = parser.parse_args()
     given_.finds.mkdir(parents=True, exist_ok=True)
-    spreadsheet.printed_lines = _printed_in_process
+    read_in_this_process()
+    logging.disable()
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     found = sum(fuzz(name, given_.minutes, given_.finds) for name in given_.importer)
     sys.exit(found > 0)

@@ -170,6 +170,7 @@ def _columns() -> Mapping[pa.DataType, st.SearchStrategy[Any]]:
         pa.string(): WORDS,
         pa.large_string(): words,
         pa.dictionary(pa.int32(), pa.string()): words,
+        pa.string_view(): words,
         pa.binary(): st.binary(max_size=8),
         pa.int64(): whole,
         pa.uint8(): st.integers(0, 255),
@@ -185,6 +186,9 @@ def _columns() -> Mapping[pa.DataType, st.SearchStrategy[Any]]:
         pa.duration("ns"): whole | st.just(timedelta(1)),
         pa.decimal128(10, 2): st.decimals(-1000, 1000, places=2) | st.just(Decimal("1.50")),
         pa.list_(pa.string()): st.lists(words, max_size=3),
+        pa.list_(pa.dictionary(pa.int32(), pa.string())): st.lists(words, max_size=3),
+        pa.list_(pa.int8(), 2): st.lists(st.integers(0, 9), min_size=2, max_size=2),
+        pa.list_view(pa.string()): st.lists(words, max_size=3),
         pa.struct([("a", pa.string())]): st.fixed_dictionaries({"a": words}),
         pa.map_(pa.string(), pa.int64()): st.lists(st.tuples(words, whole), max_size=2),
     }

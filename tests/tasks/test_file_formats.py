@@ -6,15 +6,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow
-import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybridal.errors import UserError
-from hybridal.tasks import file_formats
-from hybridal.tasks.file_formats import read_csv, read_json, read_jsonl, read_lines, read_parquet, read_tsv
+from hybridal.tasks.file_formats import read_csv, read_json, read_jsonl, read_lines, read_tsv
 from hybridal.tasks.table import joined
 
 Write = Callable[[str, str | bytes], Path]
@@ -138,62 +135,3 @@ def test_a_key_that_no_line_has(write: Write) -> None:
     path = write("mail.jsonl", '{"text": "a"}\n{"text": "b", "kind": "ham"}\n')
     with pytest.raises(UserError, match=r"mail\.jsonl: there is no column 'label'; its columns are text, kind"):
         joined(read_jsonl(path, ["text", "label"]))
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "mail.parquet"
-    kinds = pyarrow.array(["ham", None, "spam"]).dictionary_encode()
-    pyarrow.parquet.write_table(pyarrow.table({"text": ["a", "b\0c", "d"], "kind": kinds, "n": [1.0, None, 3.0]}), path)
-    return path
-
-
-def test_columns_of_any_type(path: Path) -> None:
-    table = joined(read_parquet(path, ["n", "text", "kind"]))
-    assert table.columns == {"n": [1.0, None, 3.0], "text": ["a", "b\0c", "d"], "kind": ["ham", None, "spam"]}
-    assert table.at(2) == f"{path}, row 3"
-
-
-@pytest.mark.parametrize("keep", [3, 0.5])
-def test_a_truncated_file(path: Path, keep: float) -> None:
-    data = path.read_bytes()
-    path.write_bytes(data[: int(keep if keep > 1 else len(data) * keep)])
-    with pytest.raises(UserError, match=r"mail\.parquet: not a whole Parquet file \(.+\); copy"):
-        joined(read_parquet(path, ["text"]))
-
-
-def test_parquet_file_damaged_in_the_middle(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[4:40] = b"\xff" * 36
-    path.write_bytes(data)
-    with pytest.raises(UserError, match=r"mail\.parquet: not a whole Parquet file"):
-        joined(read_parquet(path, ["text"]))
-
-
-def test_a_missing_column(path: Path) -> None:
-    with pytest.raises(UserError, match=r"no column 'label'; its columns are text, kind, n"):
-        joined(read_parquet(path, ["text", "label"]))
-
-
-def test_a_string_that_is_not_utf8(tmp_path: Path) -> None:
-    path = tmp_path / "mail.parquet"
-    raw = pyarrow.array([b"fine", b"caf\xe9"])
-    strings = pyarrow.StringArray.from_buffers(2, raw.buffers()[1], raw.buffers()[2])
-    pyarrow.parquet.write_table(pyarrow.table({"text": strings}), path)
-    with pytest.raises(UserError, match=r"mail\.parquet, row 2, column 'text': not valid UTF-8"):
-        joined(read_parquet(path, ["text"]))
-
-
-@pytest.mark.parametrize("as_dictionary", [True, False])
-def test_a_parquet_file_of_a_few_bytes_does_not_fill_the_memory(
-    as_dictionary: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    long = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 5000, pyarrow.int32()), pyarrow.array(["a" * 1000]))
-    column = long if as_dictionary else long.dictionary_decode()
-    path = tmp_path / "bomb.parquet"
-    pyarrow.parquet.write_table(pyarrow.table({"text": column}), path)
-    assert path.stat().st_size < 10_000
-    assert sum(len(table.places) for table in read_parquet(path, ["text"])) == 5000
-    monkeypatch.setattr(file_formats, "SUSPICIOUS", 3_000_000)
-    with pytest.raises(UserError, match=r"bomb\.parquet: this small file unpacks to more than 3 MB; save it as \.csv"):
-        next(read_parquet(path, ["text"]))

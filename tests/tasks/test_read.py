@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import openpyxl
@@ -10,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from hybridal.errors import UserError
-from hybridal.tasks import file_formats, read
+from hybridal.tasks import file_formats, parquet_files, read
 from hybridal.tasks.read import count_rows, read_rows, stream_rows
 
 Write = Callable[[str, str | bytes], Path]
@@ -238,10 +239,13 @@ class TestPieces:
 
     @pytest.fixture(autouse=True)
     def small(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(file_formats, "CHUNK", 3)
+        for module in (file_formats, parquet_files):
+            monkeypatch.setattr(module, "CHUNK", 3)
 
-    @pytest.mark.parametrize("count", [1, 3, 4, 6, 8])
-    @pytest.mark.parametrize("name", ["mail.csv", "mail.jsonl", "mail.parquet"])
+    @pytest.mark.parametrize(
+        ("name", "count"),
+        [*product(["mail.csv", "mail.jsonl"], [1, 3, 4, 6, 8]), *product(["mail.parquet"], [3, 8])],
+    )
     def test_chunks_make_up_the_whole_file(self, write: Write, tmp_path: Path, name: str, count: int) -> None:
         columns = {key: [f"{key} {row}" for row in range(count)] for key in ("id", "text", "label")}
         objects = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

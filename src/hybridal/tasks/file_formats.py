@@ -1,4 +1,4 @@
-"""Read CSV, TSV, lines, JSON Lines, JSON arrays and Parquet; `spreadsheet.py` reads XLSX.
+"""Read CSV, TSV, lines, JSON Lines and JSON arrays; `parquet_files.py` reads Parquet, and `spreadsheet.py` XLSX.
 
 A reader yields the wanted columns, which must exist, and with `others` all columns.
 
@@ -219,67 +219,3 @@ def _items(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not isinstance(value, dict):
             raise UserError(f'{path}, item {number}: not a JSON object; write objects like {{"text": "..."}}.')
         yield number, value
-
-
-# With dictionary encoding one value may represent all rows, so that 500 bytes unpack to gigabytes.
-SUSPICIOUS, SUSPICIOUS_RATIO = 200_000_000, 100
-BUFFER = 2**20  # bytes of a column read ahead; without it, all columns of a row group
-
-
-def read_parquet(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
-    """Read a Parquet file.
-
-    >>> import pyarrow, pyarrow.parquet, tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "mail.parquet"
-    >>> pyarrow.parquet.write_table(pyarrow.table({"text": ["Hello", "You"], "label": [0, 1]}), path)
-    >>> [table.columns["label"] for table in read_parquet(path, ["label"])]
-    [[0, 1]]
-    """
-    # Imported here, because it takes a quarter of a second.
-    import pyarrow
-    import pyarrow.parquet
-
-    if path.stat().st_size == 0:
-        raise UserError(f"{path}: the file is empty; give one with a text per row.")
-    try:
-        with pyarrow.parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
-            names = file.schema_arrow.names
-            # The Parquet reader finds no column whose name occurs twice.
-            read = [name for name in column_positions(path, wanted, names, others) if names.count(name) == 1]
-            first, unpacked = 1, 0
-            most = max(SUSPICIOUS, SUSPICIOUS_RATIO * path.stat().st_size)
-            for batch in file.iter_batches(CHUNK, columns=read):
-                plain = {name: _without_dictionary(batch.column(name)) for name in read}
-                unpacked += sum(column.nbytes for column in plain.values())
-                if unpacked > most:
-                    raise UserError(
-                        f"{path}: this small file unpacks to more than {most / 1e6:,.0f} MB; save it as .csv."
-                    )
-                columns = {name: _values(path, name, plain[name], first) for name in read}
-                yield FileTable(path, columns, "row", range(first, first + len(batch)))
-                first += len(batch)
-    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = (str(error).splitlines() or ["no reason given"])[0].rstrip(".")
-        raise UserError(f"{path}: not a whole Parquet file ({reason}); copy or write it again.") from error
-
-
-def _without_dictionary(column: Any) -> Any:
-    return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
-
-
-def _values(path: Path, name: str, column: Any, first: int) -> list[Any]:
-    try:
-        values: list[Any] = column.to_pylist()
-    except (ValueError, OverflowError, LookupError) as error:
-        # Parquet checks neither UTF-8 nor whether Python knows a date or time zone. Converting cell by cell is slow, so
-        # do it only to find the row.
-        for row, cell in enumerate(column, start=first):
-            try:
-                cell.as_py()
-            except UnicodeDecodeError:
-                raise UserError(f"{path}, row {row}, column '{name}': not valid UTF-8; write it as UTF-8.") from error
-            except (ValueError, OverflowError, LookupError):
-                where = f"{path}, row {row}, column '{name}'"
-                raise UserError(f"{where}: a {column.type} that cannot be read; write it as a string.") from error
-        raise
-    return values

@@ -14,8 +14,9 @@ from hybridal.errors import UserError
 from hybridal.tasks.answers import Answer, Decisions, names_of
 from hybridal.tasks.class_name_checks import MAX_CLASS_NAME, check_name_lengths
 from hybridal.tasks.columns import check_different
-from hybridal.tasks.file_formats import read_csv, read_json, read_jsonl, read_lines, read_parquet, read_tsv
+from hybridal.tasks.file_formats import read_csv, read_json, read_jsonl, read_lines, read_tsv
 from hybridal.tasks.label_cells import read_cell, read_indicators
+from hybridal.tasks.parquet_files import read_parquet
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT
 from hybridal.tasks.spreadsheet import read_xlsx
 from hybridal.tasks.table import FileTable, joined

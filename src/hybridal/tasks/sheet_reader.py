@@ -10,7 +10,6 @@ import errno
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import date, datetime, time
 from typing import Any
 
@@ -58,16 +57,8 @@ def _tell(found: object) -> None:
     sys.stdout.write(json.dumps(found) + "\n")
 
 
-def _limit() -> None:
-    with suppress(ImportError):  # Windows has no such limits
-        import resource
-
-        for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS)):
-            hard = resource.getrlimit(kind)[1]
-            soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            with suppress(ValueError, OSError):  # macOS refuses some
-                resource.setrlimit(kind, (soft, hard))
-    # openpyxl imports these for its writers if they are installed: that takes half a second, and threads with memory.
+def _skip_optional_imports() -> None:
+    """Hide what openpyxl imports for its writers, which takes half a second and starts threads that take memory."""
     for name in ("numpy", "PIL", "lxml"):
         sys.modules[name] = None  # type: ignore[assignment]
 
@@ -122,5 +113,5 @@ def _string(cell: Any) -> str:
 
 
 if __name__ == "__main__":
-    _limit()
+    _skip_optional_imports()
     print_sheet(sys.argv[1])

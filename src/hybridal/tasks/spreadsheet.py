@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import subprocess
-import sys
 import zipfile
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
@@ -16,6 +14,7 @@ from typing import Any
 
 from hybridal.errors import UserError
 from hybridal.tasks import sheet_reader
+from hybridal.tasks.reader_process import reader_output
 from hybridal.tasks.table import CHUNK, FileTable, column_positions
 
 _log = logging.getLogger(__name__)
@@ -66,16 +65,9 @@ def _rows(path: Path) -> Iterator[Sequence[Any]]:
 
 def printed_lines(path: Path) -> Generator[str | bytes]:
     """Yield the lines that `sheet_reader.py` prints about a file, in a process that ends with this generator."""
-    # -P: do not import modules from the folder of the program.
-    command = [sys.executable, "-P", sheet_reader.__file__, str(path)]
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as reader:
-        assert reader.stdout is not None
-        try:
-            yield from reader.stdout
-        finally:
-            reader.kill()
+    limits = sheet_reader.MEMORY, sheet_reader.SECONDS
+    with reader_output(sheet_reader.__file__, str(path), *limits) as printed:
+        yield from printed
 
 
 @cache  # a file is read more than once
