@@ -35,7 +35,7 @@ USES = {
     "ray": "import ray",
     "app": "import hybridal.app.serve",
     "postgres": "import hybridal.app.serve, psycopg",
-    "llm": "import hybridal.app.serve, hybridal.annotators.llm.chat_client, httpx",
+    "llm": "import hybridal.annotators.llm, httpx",
     "onnx": "from hybridal.models.export.onnx_export import check_onnx; check_onnx()",
     "mlflow": _TRACKER.format("mlflow") + "; import mlflow; mlflow.MlflowClient().search_experiments()",
     "tensorboard": _TRACKER.format("tensorboard") + "; import torch.utils.tensorboard",

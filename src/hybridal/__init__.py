@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from hybridal.acquisition import Acquisition, Candidates, Selection
     from hybridal.annotators import Annotator
     from hybridal.annotators.callback import Callback
+    from hybridal.annotators.llm import LlmAnnotator
     from hybridal.core.observer import LoggingObserver, Observer
     from hybridal.core.rounds import Cost, LabelChanges, Metrics, Round
     from hybridal.core.rules import Rules
@@ -37,6 +38,7 @@ _NAMES = {
     "hybridal.acquisition": ("Acquisition", "Candidates", "Selection"),
     "hybridal.annotators": ("Annotator",),
     "hybridal.annotators.callback": ("Callback",),
+    "hybridal.annotators.llm": ("LlmAnnotator",),
     "hybridal.core.rounds": ("Cost", "Metrics", "LabelChanges", "Round"),
     "hybridal.core.observer": ("LoggingObserver", "Observer"),
     "hybridal.core.rules": ("Rules",),
@@ -72,6 +74,7 @@ __all__ = [
     "FixedSwitch",
     "HybridAL",
     "LabelChanges",
+    "LlmAnnotator",
     "LoggingObserver",
     "Metrics",
     "ModelView",

@@ -36,15 +36,16 @@ class Registry(Generic[Role]):
     'accuracy'
     """
 
-    def __init__(self, role: str, *required: str) -> None:
+    def __init__(self, role: str, *required: str, own: Sequence[str] | None = None) -> None:
         """Create the registry of a role.
 
         Args:
             role: The role's package below `hybridal`, such as "signals".
             required: Attributes that every component must have.
+            own: The names of its components; by default each module of the package is one.
         """
         self._kind = role.removesuffix("s")
-        self._required = required
+        self._required, self._named = required, own
         self.package = f"hybridal.{role}"
 
     def names(self) -> list[str]:
@@ -182,7 +183,7 @@ class Registry(Generic[Role]):
         return component
 
     def _own(self) -> frozenset[str]:
-        return _modules(self.package)
+        return _modules(self.package) if self._named is None else frozenset(self._named)
 
     def _foreign(self) -> frozenset[str]:
         return frozenset(point.name for point in _entry_points(self.package, tuple(sys.path)))
@@ -278,11 +279,16 @@ def _class_named(module: Any, name: str) -> Any:
     found = [
         item
         for item in vars(module).values()
-        if isinstance(item, type) and item.__module__ == module.__name__ and getattr(item, "name", None) == name
+        if isinstance(item, type) and _is_inside(item, module.__name__) and getattr(item, "name", None) == name
     ]
     if len(found) != 1:
         raise LookupError(f"{module.__name__} must hold exactly one class with name = {name!r}")
     return found[0]
+
+
+def _is_inside(kind: type, module: str) -> bool:
+    """Whether a class is defined in a module, or in one of a package."""
+    return f"{kind.__module__}.".startswith(f"{module}.")
 
 
 def _usage(name: str, component: Callable[..., Any]) -> str:

@@ -163,7 +163,7 @@ def test_an_unfinished_run_has_no_model(
     laboratory: Laboratory, toy: tuple[str, ...], reviews: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    kill = Kill("hybridal.runs.journal.Journal.append")
+    kill = Kill("hybridal.system.journal.Journal.append")
     laboratory.run("run", *toy, *SMALL, "--out", folder, kill=kill)
     for verb, other in (("predict", reviews), ("export", tmp_path / "mine")):
         ended = hybridal(verb, folder, other)

@@ -16,8 +16,8 @@ import pytest
 from hybridal import ActiveLearner
 from hybridal.errors import RunError
 from hybridal.runs import checkpoint
-from hybridal.runs.journal import Journal
 from hybridal.runs.record import RunFolder
+from hybridal.system.journal import Journal
 from hybridal.testing.small import toy_task
 
 from .conftest import SMALL, SWITCHING, copied, hybridal
@@ -30,11 +30,11 @@ INSTANTS = {
     "before round 2's checkpoint": Kill("hybridal.runs.checkpoint.write", 2),
     "between the checkpoint's writing and its renaming": Kill("safetensors.torch.save_file", 2, "after"),
     "while the old checkpoint is still there": Kill("hybridal.runs.checkpoint.sync_folder", 2, "after"),
-    "between checkpoint and record": Kill("hybridal.runs.journal.Journal.append", 2),
+    "between checkpoint and record": Kill("hybridal.system.journal.Journal.append", 2),
     "half way through the first line": Kill("os.write", 1, "half"),
     "half way through a line": Kill("os.write", 2, "half"),
-    "after the record": Kill("hybridal.runs.journal.Journal.append", 2, "after"),
-    "before the last round is recorded": Kill("hybridal.runs.journal.Journal.append", 4),
+    "after the record": Kill("hybridal.system.journal.Journal.append", 2, "after"),
+    "before the last round is recorded": Kill("hybridal.system.journal.Journal.append", 4),
     "half way through the model": Kill("hybridal.backbones.backbone.TextEncoder.save"),
     "before the report": Kill("hybridal.reports.run_report.write_report"),
 }
@@ -91,11 +91,11 @@ def test_run_killed_repeatedly_resumes_to_the_same_records(
     laboratory: Laboratory, toy: tuple[str, ...], unbroken: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    first = Kill("hybridal.runs.journal.Journal.append")
+    first = Kill("hybridal.system.journal.Journal.append")
     assert laboratory.run("run", *toy, *SMALL, *SWITCHING, "--out", folder, kill=first).code == KILLED
     # A resumed run first records what lies in the checkpoint: each start comes one round further.
     for done in (1, 2, 3):
-        assert laboratory.run("resume", folder, kill=Kill("hybridal.runs.journal.Journal.append", 2)).code == KILLED
+        assert laboratory.run("resume", folder, kill=Kill("hybridal.system.journal.Journal.append", 2)).code == KILLED
         assert facts_whole(folder) == done
     assert laboratory.run("resume", folder).code == 0
     assert_same(folder, unbroken)
@@ -108,7 +108,7 @@ def test_moments_and_snapshots_are_part_of_the_state(
     method = ("--schedule", "finetune", "--set", "moments=carry", "--signals", "loss,alpha,cka,weight-distance")
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     assert laboratory.run("run", *toy, *SMALL, *method, "--out", whole).code == 0
-    kill = Kill("hybridal.runs.journal.Journal.append", 2, "after")
+    kill = Kill("hybridal.system.journal.Journal.append", 2, "after")
     assert laboratory.run("run", *toy, *SMALL, *method, "--out", broken, kill=kill).code == KILLED
     assert laboratory.run("resume", broken).code == 0
     assert_same(broken, whole)
@@ -176,7 +176,7 @@ def test_a_moved_folder_goes_on_without_its_source(laboratory: Laboratory, texts
     names = [source / f"{name}.csv" for name in ("train", "validation", "test")]
     task = (names[0], "--label", "label", "--id", "id", "--validation", names[1], "--test", names[2])
     first = tmp_path / "first"
-    kill = Kill("hybridal.runs.journal.Journal.append", 2)
+    kill = Kill("hybridal.system.journal.Journal.append", 2)
     assert laboratory.run("run", *task, *SMALL, *SWITCHING, "--out", first, kill=kill).code == KILLED
     shutil.rmtree(source)
     (tmp_path / "elsewhere").mkdir()
@@ -202,7 +202,7 @@ def half(laboratory: Laboratory, toy: tuple[str, ...], half_done: Path, tmp_path
 @pytest.fixture(scope="module")
 def half_done(laboratory: Laboratory, toy: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("half") / "run"
-    kill = Kill("hybridal.runs.journal.Journal.append", 3, "after")
+    kill = Kill("hybridal.system.journal.Journal.append", 3, "after")
     assert laboratory.run("run", *toy, *SMALL, *SWITCHING, "--out", folder, kill=kill).code == KILLED
     return folder
 

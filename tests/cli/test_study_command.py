@@ -14,7 +14,7 @@ from hybridal.lab.study.engines import CellOutcome, Here
 from hybridal.lab.study.run_study_cells import begin_study, checked_tasks
 from hybridal.lab.study.study import read_study
 from hybridal.lab.study.study_folder import StudyFolder
-from hybridal.runs.journal import Journal
+from hybridal.system.journal import Journal
 from hybridal.testing.small import toy_file
 
 RULES = {"rounds": 3, "initial": 12, "batch": 4, "candidates": 30, "max_epochs": 2, "learning_rate": 1e-3}

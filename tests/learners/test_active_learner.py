@@ -26,10 +26,10 @@ from hybridal.learners import active_learner
 from hybridal.measures.advice import advise
 from hybridal.measures.calibration import softmax
 from hybridal.models.training.forward_passes import predict
-from hybridal.runs.journal import Journal
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules.fixed import FixedSwitch
+from hybridal.system.journal import Journal
 from hybridal.tasks import Split, Task
 from hybridal.testing.small import multi_label_task, toy_task
 

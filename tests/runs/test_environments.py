@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.runs.environments import record_environment
-from hybridal.runs.journal import Journal
+from hybridal.system.journal import Journal
 
 
 def place(device: str, torch: str = "2.9") -> dict[str, Any]:

@@ -1,9 +1,17 @@
-"""Annotators give the labels: a file, a function, or the known labels of a simulation."""
+"""Annotators give the labels: people by a file or a function, a language model, or the known labels of a simulation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from hybridal.registry import Registry
+from hybridal.tasks.answers import Answer
+from hybridal.tasks.task import Task
+
+Example = tuple[str, Answer]
+"""A text that people labelled, and its label."""
 
 
 class Annotator(Protocol):
@@ -31,3 +39,35 @@ class Annotator(Protocol):
         Returns:
             Class names by id. Ids that are missing or None stay unlabelled and can be chosen again.
         """
+
+
+@runtime_checkable
+class ModelAnnotator(Annotator, Protocol):
+    """An annotator that is a program and may be wrong more often than people, such as a language model.
+
+    A learner does not measure on its labels, and counts them less where people label the same texts differently.
+
+    Attributes:
+        name: Identifies it in records.
+    """
+
+    name: str
+
+    def begin(self, task: Task, folder: Path | None = None, notify: Callable[[str], object] | None = None) -> None:
+        """Prepare for the texts of a task, before the first is labelled.
+
+        Args:
+            task: Has the classes and their descriptions.
+            folder: Where to keep answers, so that a resumed run need not ask again; None if there is none.
+            notify: Receives messages for people, such as that a server does not answer.
+        """
+
+    def show(self, examples: Sequence[Example]) -> None:
+        """Receive texts that people have labelled so far; called before each batch.
+
+        Args:
+            examples: All of them, without validation texts.
+        """
+
+
+ANNOTATORS: Registry[Annotator] = Registry("annotators", "label", own=("llm",))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hybridal.annotators import Annotator
+from hybridal.annotators import Annotator, ModelAnnotator
 from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
@@ -250,7 +250,7 @@ class Learner:
         """Query, let the annotator label, and teach, for several rounds.
 
         Args:
-            annotator: Gives the labels, for example a `Callback`.
+            annotator: Gives the labels, for example a `Callback` or an `LlmAnnotator`.
             rounds: Number of rounds; fewer if the annotator gives no labels or no text is left.
 
         Returns:
@@ -270,11 +270,15 @@ class Learner:
             [16, 32]
         """
         done: list[Round] = []
+        if isinstance(annotator, ModelAnnotator):
+            annotator.begin(self.experiment.task, notify=self.observer.message)
         while len(done) < rounds:
             ids, _ = self._choose(self._count(None))
             if not ids:
                 break
             texts = {self.experiment.task.id(id): self._texts[id] for id in ids}
+            if isinstance(annotator, ModelAnnotator):
+                annotator.show(self.experiment.examples(self._state.pool))
             answers = _answers(annotator, texts, self.experiment.task, self._known)
             if not answers:
                 break

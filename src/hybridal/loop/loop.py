@@ -10,7 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from hybridal.acquisition import Acquisition, select
-from hybridal.annotators import Annotator
+from hybridal.annotators import Annotator, Example
 from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Ints, Outputs
@@ -317,6 +317,11 @@ class Experiment:
             if id not in rows:
                 raise UserError(f"The annotator gave a label for '{id}', which it was not asked about.")
         return pool.reveal({rows[id]: self.task.label_number(answer) for id, answer in answers.items()})
+
+    def examples(self, pool: Pool) -> list[Example]:
+        """The texts of the pool that people labelled, with their labels; validation texts are left out."""
+        train = self.task.train
+        return [(train.texts[row], self.task.answer(int(pool.labels[row]))) for row in pool.order.tolist()]
 
     def _signals(self, view: ModelView, before: State) -> tuple[dict[str, Snapshot], dict[str, float | None]]:
         now = {signal.name: snapshot_of(signal, view) for signal in self.signals}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hybridal.runs.journal import Journal
+from hybridal.system.journal import Journal
 
 
 def record_environment(

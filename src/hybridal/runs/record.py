@@ -15,9 +15,9 @@ from hybridal.core.rounds import Chosen, Round
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
 from hybridal.runs.about_file import read_about, write_about
-from hybridal.runs.journal import Journal
 from hybridal.runs.settings import Settings
 from hybridal.system.files import usable_path
+from hybridal.system.journal import Journal
 from hybridal.system.lock import locked
 from hybridal.tasks.store import load_saved, save_task
 from hybridal.tasks.task import Task

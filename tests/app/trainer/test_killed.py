@@ -27,7 +27,7 @@ KILLED = -signal.SIGKILL
 INSTANTS = {
     "in the middle of training": ("hybridal.app.trainer.publish.Status.progress", "before"),
     "before the checkpoint": ("hybridal.runs.checkpoint.save", "before"),
-    "between checkpoint and record": ("hybridal.runs.journal.Journal.append", "before"),
+    "between checkpoint and record": ("hybridal.system.journal.Journal.append", "before"),
     "between record and queue": ("hybridal.app.trainer.cycle.publish", "before"),
     "with half of the queue written": ("hybridal.app.trainer.publish.clear_request", "before"),
     "after the queue": ("hybridal.app.trainer.cycle.publish", "after"),

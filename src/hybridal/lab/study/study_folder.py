@@ -14,11 +14,11 @@ from hybridal.errors import UserError
 from hybridal.lab.study.study import CellPlan, Study
 from hybridal.lab.study.trie import histories
 from hybridal.runs.about_file import read_about, write_about
-from hybridal.runs.journal import Journal
 from hybridal.runs.record import recorded_rounds
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 from hybridal.system.files import strict_json, usable_path, write_whole
+from hybridal.system.journal import Journal
 from hybridal.system.lock import InUseError, locked
 from hybridal.tasks.store import load_saved, save_task
 from hybridal.tasks.task import Task

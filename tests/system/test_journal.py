@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hybridal.errors import RunError
-from hybridal.runs.journal import Journal
+from hybridal.system.journal import Journal
 
 FACTS: list[dict[str, Any]] = [
     {"round": 1, "ids": ["a", "b\nc"]},
