@@ -85,6 +85,8 @@ class Acquisition(Protocol):
         name: The name in specs such as `bald:10`, in lower case with hyphens.
         objectives: Optional: what it can choose for, a frozenset of `single-label` (exactly one class per text) and
             `multi-label` (any number of classes); only the first by default.
+        at_random: Optional: True if every candidate is equally likely to be chosen, whatever its text. Its labels then
+            count as a random sample in estimates.
 
     Example:
         The texts that the model is most confident about:

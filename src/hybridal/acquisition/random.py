@@ -23,6 +23,7 @@ class Random:
 
     name: ClassVar[str] = "random"
     objectives: ClassVar[frozenset[str]] = BOTH
+    at_random: ClassVar[bool] = True
 
     def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
         draws = np.empty(len(candidates.ids))

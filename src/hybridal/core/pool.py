@@ -9,6 +9,7 @@ import numpy as np
 
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN, Ints
+from hybridal.core.provenance import BROUGHT, CHOSEN, NOT_DRAWN, RANDOM, RandomDraw, random_draws
 from hybridal.core.rounds import LabelChanges
 
 LEFT_OUT = UNKNOWN - 1  # the label of a text that is excluded from the pool
@@ -32,6 +33,8 @@ class Pool:
         corrected: How many learnt labels were replaced since the last update.
         withdrawn: How many learnt labels were withdrawn since the last update.
         label_sets: The sets of classes by number, if a text may have several.
+        origins: How each labelled or pending row was drawn (see `hybridal.core.provenance`).
+        known_from: For each labelled row, how many random draws had begun when its label came.
 
     >>> pool = Pool.unlabelled(5).choose(np.array([3, 1])).reveal({3: 0, 1: 1})
     >>> pool.order.tolist(), pool.newest_rows().tolist(), pool.candidates().tolist()
@@ -51,6 +54,13 @@ class Pool:
     corrected: int = 0
     withdrawn: int = 0
     label_sets: LabelSets | None = None
+    origins: Ints = field(default_factory=_no_rows)
+    known_from: Ints = field(default_factory=_no_rows)
+
+    def __post_init__(self) -> None:
+        if len(self.origins) != len(self.labels):
+            object.__setattr__(self, "origins", np.full(len(self.labels), NOT_DRAWN, dtype=np.int64))
+            object.__setattr__(self, "known_from", np.zeros(len(self.labels), dtype=np.int64))
 
     @classmethod
     def unlabelled(cls, size: int, label_sets: LabelSets | None = None) -> Pool:
@@ -118,15 +128,44 @@ class Pool:
             return int(np.isin(self.labels[rows], classes).sum())
         return int((self.label_sets.targets(self.labels[rows])[:, classes] > 0).any(axis=1).sum())
 
-    def choose(self, rows: Ints, held: Ints | None = None) -> Pool:
-        """Make rows pending, in this order, after those of `held`, which are for validation."""
+    def choose(self, rows: Ints, held: Ints | None = None, origin: int = CHOSEN, held_origin: int = RANDOM) -> Pool:
+        """Make rows pending, in this order, after those of `held`, which are for validation.
+
+        Args:
+            rows: The rows to learn from.
+            held: The rows for validation.
+            origin: How `rows` were drawn: `CHOSEN`, `BROUGHT`, or `RANDOM` if each candidate had the same probability.
+            held_origin: The same for `held`.
+        """
         kept = self.measured()
         first = _no_rows() if held is None else np.array(held, dtype=np.int64)
+        origins = np.where(self.labels >= 0, self.origins, NOT_DRAWN)
+        draw = replace(self, origins=origins)._draws_begun()
+        for some, how in ((np.array(rows, dtype=np.int64), origin), (first, held_origin)):
+            origins[some] = draw if how == RANDOM else how
         return replace(
             self,
             pending=np.concatenate([first, np.array(rows, dtype=np.int64)]),
             held=np.concatenate([kept, first]),
+            origins=origins,
         )
+
+    def random_draws(self) -> list[RandomDraw]:
+        """The random draws of which a text has a label, in their order.
+
+        >>> pool = Pool.unlabelled(9).choose(np.array([2]), held=np.array([5, 6])).reveal({2: 0, 5: 1, 6: 0, 8: 1})
+        >>> pool = pool.choose(np.array([0]), held=np.array([7])).reveal({0: 1, 7: 1})
+        >>> [(int(draw.frame.sum()), draw.drawn.tolist()) for draw in pool.random_draws()]
+        [(9, [5, 6]), (5, [7])]
+        """
+        labelled = self.labels >= 0
+        known_from = np.where(labelled, self.known_from, np.iinfo(np.int64).max)
+        return random_draws(np.where(labelled, self.origins, NOT_DRAWN), known_from, self.labels != LEFT_OUT)
+
+    def _draws_begun(self) -> int:
+        """The number of the next random draw: one whose texts were all left without a label is not counted."""
+        known = self.known_from[self.labels >= 0]
+        return max(1 + int(self.origins.max(initial=NOT_DRAWN)), int(known.max(initial=0)))
 
     def reveal(self, labels: Mapping[int, int], waiting: bool = False) -> Pool:
         """Add labels; those of pending rows keep the order in which the rows were chosen.
@@ -148,9 +187,24 @@ class Pool:
         rows = np.array([*chosen, *others], dtype=np.int64)
         rows = rows[~np.isin(rows, self.held)]
         learnt = rows[np.isin(rows, self.older_rows())]
+        origins, known_from = self._with_origins(np.array([*labels], dtype=np.int64), left)
         corrected = self.corrected + sum(self._is_corrected(row, labels[row]) for row in learnt.tolist())
         taught = replace(self._without(rows), labels=updated, pending=left, corrected=corrected)._with_newest(rows)
+        taught = replace(taught, origins=origins, known_from=known_from)
         return replace(taught, held=self.held[(updated[self.held] != UNKNOWN) | np.isin(self.held, left)])
+
+    def _with_origins(self, rows: Ints, waiting: Ints) -> tuple[Ints, Ints]:
+        """How all rows were drawn and since when they are known, once these have labels and those of `waiting` none.
+
+        A corrected label keeps what it had. A row that was not asked for was brought along.
+        """
+        new = rows[self.labels[rows] < 0]
+        origins, known_from = self.origins.copy(), self.known_from.copy()
+        origins[new[~np.isin(new, self.pending)]] = BROUGHT
+        known_from[new] = self._draws_begun()
+        returned = self.pending[~np.isin(self.pending, rows) & ~np.isin(self.pending, waiting)]
+        origins[returned[self.labels[returned] < 0]] = NOT_DRAWN
+        return origins, known_from
 
     def learnt(self) -> Pool:
         """Return the pool after an update: no label is new."""
@@ -161,7 +215,9 @@ class Pool:
         updated = self.labels.copy()
         updated[rows] = UNKNOWN
         withdrawn = self.withdrawn + int(np.isin(self.older_rows(), rows).sum())
-        left = replace(self._without(rows), labels=updated, withdrawn=withdrawn)
+        origins = self.origins.copy()
+        origins[rows] = NOT_DRAWN
+        left = replace(self._without(rows), labels=updated, withdrawn=withdrawn, origins=origins)
         return replace(left, held=self.held[~np.isin(self.held, np.intersect1d(rows, self.measured()))])
 
     def leave_out(self, rows: Ints) -> Pool:
@@ -179,7 +235,9 @@ class Pool:
         updated[before] = UNKNOWN
         updated[rows] = LEFT_OUT
         pending, held = (some[~np.isin(some, rows)] for some in (left.pending, left.held))
-        return replace(left, labels=updated, pending=pending, held=held)
+        origins = left.origins.copy()
+        origins[rows] = NOT_DRAWN
+        return replace(left, labels=updated, pending=pending, held=held, origins=origins)
 
     def measured(self) -> Ints:
         """Held rows that have a label."""

@@ -15,6 +15,7 @@ from hybridal.annotators import Annotator, ModelAnnotator
 from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
+from hybridal.core.provenance import origin_name
 from hybridal.core.rounds import Chosen, LabelChanges, Round
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
@@ -110,6 +111,25 @@ class Learner:
         """
         pool, task = self._state.pool, self.experiment.task
         return {task.id(task.train.ids[row]): task.label(pool.labels[row]) for row in pool.order}
+
+    @property
+    def drawn(self) -> dict[Any, str]:
+        """How the text of each label was drawn, by id: `random`, `chosen`, or `brought` if `query` did not give it.
+
+        Only random ones are a sample of all texts. Labels of the task's own validation texts are not among them.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> learner = ActiveLearner(toy_task(), "tiny", protocol="quick", initial_draw="spread", device="cpu")
+            >>> result = learner.teach(learner.query(2), ["food", "sport"], update=False)
+            >>> result = learner.teach({"train-7": "sport"}, update=False)
+            >>> sorted(learner.drawn.values())
+            ['brought', 'chosen', 'chosen']
+        """
+        pool, task = self._state.pool, self.experiment.task
+        rows = np.flatnonzero(pool.labels >= 0).tolist()
+        return {task.id(task.train.ids[row]): origin_name(pool.origins[row]) for row in rows}
 
     def query(self, n: int | None = None) -> Batch:
         """Choose the texts to label next.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
+from hybridal.core.provenance import BROUGHT, CHOSEN, RANDOM
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.loop.first_draw import first_draw
@@ -50,13 +51,20 @@ def draw_initial(task: Task, protocol: Rules, seed: int) -> Ints:
         return known
     check_pool_size(task, protocol)
     rng = stream(seed, "initial")
-    if len(known) == 0 or protocol.initial_draw == "random":
-        return rng.choice(len(labels), size=protocol.initial, replace=False)
-    if task.multi_label:  # a stratum is a rare combination of classes: no draw has a share of each
+    if initial_origin(task, protocol) == RANDOM:
         return rng.choice(len(labels), size=protocol.initial, replace=False)
     counts = _per_class(task, protocol)
     drawn = [rng.choice(np.flatnonzero(labels == c), size=n, replace=False) for c, n in enumerate(counts)]
     return rng.permutation(np.concatenate(drawn))
+
+
+def initial_origin(task: Task, protocol: Rules) -> int:
+    """Return how `draw_initial` draws: `BROUGHT`, `RANDOM`, or `CHOSEN` if it needs the labels of a simulation."""
+    if partly_labelled(task):
+        return BROUGHT
+    unknown = not (task.train.labels != UNKNOWN).any()
+    # With several labels per text a stratum is a rare combination of classes: no draw has a share of each.
+    return RANDOM if unknown or task.multi_label or protocol.initial_draw == "random" else CHOSEN
 
 
 def partly_labelled(task: Task) -> bool:

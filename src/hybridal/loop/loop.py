@@ -15,10 +15,11 @@ from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Ints, Outputs
 from hybridal.core.pool import Pool
+from hybridal.core.provenance import CHOSEN, RANDOM
 from hybridal.core.rounds import Chosen, LabelChanges, Metrics, Round
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
-from hybridal.loop.initial import draw_initial, partly_labelled, spread
+from hybridal.loop.initial import draw_initial, initial_origin, partly_labelled, spread
 from hybridal.models.model_protocol import EncoderChooser, Fit, Model, TimedCandidates
 from hybridal.randomness import stream
 from hybridal.schedules import Schedule, decide
@@ -107,7 +108,8 @@ class Experiment:
             return State(0, "", self.choose_first(pool, self.rules.initial))
         drawn = draw_initial(self.task, self.rules, self.seed)
         held = self._draw_validation(pool, drawn, len(drawn), 0)
-        return State(0, "", pool.choose(drawn[~np.isin(drawn, held)], held))
+        origin = initial_origin(self.task, self.rules)  # also of the held ones, which are a part of the drawn ones
+        return State(0, "", pool.choose(drawn[~np.isin(drawn, held)], held, origin, origin))
 
     @cached_property
     def first_order(self) -> Ints:
@@ -121,7 +123,17 @@ class Experiment:
         candidates = self._available(pool.candidates(), 1)
         held = self._draw_validation(pool, candidates, n, -len(candidates))
         free = self.first_order[np.isin(self.first_order, np.setdiff1d(candidates, held))]
-        return pool.choose(free[: n - len(held)], held)
+        origin = CHOSEN if self.rules.initial_draw == "spread" else RANDOM
+        return self._pending(pool, free[: n - len(held)], held, origin)
+
+    def _pending(self, pool: Pool, rows: Ints, held: Ints, origin: int) -> Pool:
+        """Make rows pending. If some classes appear later, the texts that can be drawn now are no sample of all."""
+        late = self.rules.late_class is not None
+        return pool.choose(rows, held, CHOSEN if late else origin, CHOSEN if late else RANDOM)
+
+    @property
+    def _acquired_origin(self) -> int:
+        return RANDOM if getattr(self.acquisition, "at_random", False) else CHOSEN
 
     def load(self, state: State) -> None:
         """Make the model that of a state."""
@@ -181,7 +193,7 @@ class Experiment:
             acquired, held = (
                 np.array([row_of[id] for id in ids], dtype=np.int64) for ids in (round_.acquired, round_.held)
             )
-            pool = self.labelled(state).pool.learnt().choose(acquired, held)
+            pool = self._pending(self.labelled(state).pool.learnt(), acquired, held, self._acquired_origin)
             state = State(
                 round_.round,
                 round_.update_sequence,
@@ -277,7 +289,7 @@ class Experiment:
             rows = np.sort(draw.choice(rows, limit, replace=False))
         chosen = Chosen(state.round, held=tuple(self.task.train.ids[row] for row in held))
         if not len(rows) or len(held) == n:
-            return replace(state, pool=state.pool.choose(rows[:0], held)), chosen, None
+            return replace(state, pool=self._pending(state.pool, rows[:0], held, CHOSEN)), chosen, None
         scale = state.temperature if self.rules.calibrate and state.temperature is not None else 1.0
         candidates = self.model.candidates(rows, state.pool, state.round, scale)
         start = time.perf_counter()
@@ -288,7 +300,8 @@ class Experiment:
         scoring = candidates.seconds
         seconds = {"score": scoring, "select": time.perf_counter() - start - scoring}
         chosen = replace(chosen, acquired=batch.ids, scores=batch.scores, seconds=seconds)
-        return replace(state, pool=state.pool.choose(pending, held)), chosen, candidates
+        pool = self._pending(state.pool, pending, held, self._acquired_origin)
+        return replace(state, pool=pool), chosen, candidates
 
     def _available(self, rows: Ints, t: int) -> Ints:
         """The rows that can be labelled for round t: in a simulation, the last class may appear only later."""

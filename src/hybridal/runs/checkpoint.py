@@ -21,7 +21,7 @@ from hybridal.errors import RunError
 from hybridal.loop.loop import State
 from hybridal.system.files import strict_json, sync_folder
 
-_POOL = ("labels", "order", "pending", "held")
+_POOL = ("labels", "order", "pending", "held", "origins", "known_from")
 _COUNTS = ("newest", "corrected", "withdrawn")
 
 

@@ -15,6 +15,7 @@ from hybridal import __version__
 from hybridal.backbones.exported import ABOUT
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
+from hybridal.core.provenance import BROUGHT, origin_name
 from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.runs import checkpoint
@@ -127,13 +128,20 @@ def labelled(task: Task, pool: Pool) -> dict[str, Split]:
 def labels_csv(task: Task, pool: Pool) -> str:
     """Return CSV with id, label, text and split of all labelled texts, in the order of labelling, validation last.
 
-    If a text may have several classes, its label is a JSON list of them, `[]` for none.
+    If a text may have several classes, its label is a JSON list of them, `[]` for none. The column `drawn` says how the
+    text was drawn: `random`, `chosen` or `brought`; `probability` is that of random ones, given the labels before.
     """
     table = io.StringIO()
     # Use the default \r\n: with another line end, the writer does not quote a single \r, and readers see two rows.
     writer = csv.writer(table)
-    writer.writerow(["id", "label", "text", "split"])
+    writer.writerow(["id", "label", "text", "split", "drawn", "probability"])
+    drawn = {
+        task.train.ids[row]: (origin_name(pool.origins[row]), "") for row in np.flatnonzero(pool.labels >= 0).tolist()
+    }
+    for draw in pool.random_draws():
+        drawn |= {task.train.ids[row]: ("random", f"{draw.probability:.6g}") for row in draw.drawn.tolist()}
     for name, rows in labelled(task, pool).items():
-        labels = [write_cell(task.answer(number)) for number in rows.labels]
-        writer.writerows(zip(rows.ids, labels, rows.texts, [name] * len(rows), strict=True))
+        for id, number, text in zip(rows.ids, rows.labels, rows.texts, strict=True):
+            how = drawn.get(id, (origin_name(BROUGHT), ""))
+            writer.writerow([id, write_cell(task.answer(number)), text, name, *how])
     return table.getvalue()
