@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from bench.claims import FINETUNE, RETRAIN, coin_toss, name, pairs, regret_of, spread
-from bench.facts import Cell, runs
+from bench.round_records import Cell, runs
 from bench.settling import PAPER_FIRED, rule_of, rules_of, whose
 from bench.tables import bounds, interval, ratio, table
 from hybridal.lab.study.study_presets import preset

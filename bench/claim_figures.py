@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from bench.best_chance import RULES, title
 from bench.claims import ACCURACY, ALPHA, FINETUNE, FIXED, RETRAIN, SCHEDULES, has, name, pairs
-from bench.facts import Cell
+from bench.round_records import Cell
 from bench.settling import changes, fired, rule_of, rules_of, whose
 from bench.tables import bounds
 from hybridal.reports.display_names import style_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.facts import CELL
+from bench.round_records import CELL
 from bench.tables import bounds, interval, ratio, table
 from hybridal.lab.statistics.paired import noninferiority
 from hybridal.lab.statistics.regret import DELTA, Outcome, optimum, regret, switch_round

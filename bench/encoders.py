@@ -53,7 +53,7 @@ def rows(folder: StudyFolder) -> pd.DataFrame:
             if len(history) == cell.settings.rules.rounds:
                 asked = cell.settings
                 named = {"task": asked.task, "backbone": short_name(asked.backbone), "seed": asked.seed}
-                found += [{**named, **_row(fact)} for fact in history]
+                found += [{**named, **_row(record)} for record in history]
     return pd.DataFrame(found)
 
 
@@ -65,20 +65,20 @@ def short_name(backbone: str) -> str:
     return AUTO if backbone.startswith(f"{AUTO}:") else Path(backbone).name
 
 
-def _row(fact: Round) -> dict[str, Any]:
-    assert fact.test is not None
-    choice = fact.encoder
+def _row(record: Round) -> dict[str, Any]:
+    assert record.test is not None
+    choice = record.encoder
     return {
-        "round": fact.round,
-        "labels": fact.labels,
+        "round": record.round,
+        "labels": record.labels,
         "chosen": short_name(choice.backbone) if choice else "",
         "changed": bool(choice and choice.changed),
         "losses": json.dumps({short_name(name): loss for name, loss in choice.losses.items()} if choice else {}),
-        "update": fact.update,
-        "reason": fact.reason,
-        "steps": fact.cost.steps,
-        **{f"test_{name}": getattr(fact.test, name) for name in ("accuracy", "f1", "nll", "nll_scaled")},
-        **{f"seconds_{phase}": taken for phase, taken in fact.seconds.items()},
+        "update": record.update,
+        "reason": record.reason,
+        "steps": record.cost.steps,
+        **{f"test_{name}": getattr(record.test, name) for name in ("accuracy", "f1", "nll", "nll_scaled")},
+        **{f"seconds_{phase}": taken for phase, taken in record.seconds.items()},
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 
 from bench.claims import ACCURACY, ALPHA, FINETUNE, KEY, RETRAIN, SCHEDULES, coin_toss, has, name, spread
-from bench.facts import Cell
+from bench.round_records import Cell
 from bench.settling import above_after, correlations, fired, late_changes, rules_of, whose
 from bench.tables import interval, ratio, table
 from bench.verdicts import above_best, f1, nll, saved

@@ -10,8 +10,8 @@ import pandas as pd
 
 from bench import best_chance, claims, elsewhere, engines, learners, on_the_way, robustness, settling, sizes
 from bench.claim_figures import draw_chances, draw_ends, draw_signals
-from bench.facts import Cell, cells, runs
 from bench.heads import two_heads
+from bench.round_records import Cell, cells, runs
 from bench.verdicts import verdicts
 
 HERE = Path(__file__).resolve().parent.parent
@@ -24,7 +24,7 @@ SPECS = tuple(dict.fromkeys([*claims.SCHEDULES, *best_chance.RULES]))
 
 
 @cache
-def facts() -> tuple[Cell, ...]:
+def records() -> tuple[Cell, ...]:
     return tuple(cells(pd.read_parquet(HERE / "results" / "findings.parquet")))
 
 
@@ -36,7 +36,7 @@ def of(all_cells: Sequence[Cell], **named: str) -> list[Cell]:
 @cache
 def second_edition() -> tuple[Cell, ...]:
     """The study `findings` where labels are chosen by entropy, of seeds that were retrained to the end on all tasks."""
-    parts = [of(facts(), engine=commit, study="findings", acquisition="entropy") for commit in SECOND]
+    parts = [of(records(), engine=commit, study="findings", acquisition="entropy") for commit in SECOND]
     joined = engines.joined(parts, "second edition")
     whole = claims.whole(runs(joined, [claims.RETRAIN]))
     return tuple(cell for cell in joined if cell.named["seed"] in set(whole["seed"]))
@@ -56,7 +56,7 @@ def varied(all_cells: Sequence[Cell]) -> list[Cell]:
 
 def tables() -> dict[str, str]:
     """All tables of the paper's claims, by name."""
-    known = facts()
+    known = records()
     main, before = second_edition(), of(known, **FIRST)
     ends = runs(main, SPECS)
     first = claims.whole(runs(of(known, engine=FIRST["engine"]), claims.SCHEDULES))

@@ -55,19 +55,19 @@ def recorded(runs: pd.DataFrame) -> list[Run]:
         rounds, classes = run.sort_values("round"), int(run["classes"].iloc[0])
         shares = np.array(SHARES.get(str(task), np.ones(classes)))
         drawn = stream(int(str(seed)), f"validation, {task}").choice(classes, MOST, p=shares / shares.sum())
-        seen = [_recorded(fact, drawn, classes) for fact in rounds.to_dict("records")]
+        seen = [_recorded(record, drawn, classes) for record in rounds.to_dict("records")]
         found.append(Run(seen, rounds[["test_accuracy", "test_f1"]].to_numpy(dtype=float), classes))
     return found
 
 
-def _recorded(fact: Mapping[Hashable, Any], drawn: Ints, classes: int) -> Observation:
-    n, moved = int(fact["validation_n"]), fact["disagreement"]
+def _recorded(record: Mapping[Hashable, Any], drawn: Ints, classes: int) -> Observation:
+    n, moved = int(record["validation_n"]), record["disagreement"]
     support = np.bincount(drawn[:n], minlength=classes)
     # The record's mean is over all classes, those without a text counted as 0.
-    f1 = min(1.0, float(fact["validation_f1"]) * classes / np.count_nonzero(support)) if n else None
+    f1 = min(1.0, float(record["validation_f1"]) * classes / np.count_nonzero(support)) if n else None
     return Observation(
-        int(fact["labels"]),
-        int(fact["validation_right"]),
+        int(record["labels"]),
+        int(record["validation_right"]),
         n,
         f1,
         None if np.isnan(moved) else float(moved),
@@ -152,14 +152,14 @@ def back_test(kinds: Mapping[str, Sequence[Run]], head: str = "validation", ever
 
 def tables() -> dict[str, str]:
     """The back-tests on skewed tasks, by name: with validation sets of several sizes, and by task."""
-    facts = pd.read_parquet(RESULTS / "skewed.parquet")
+    records = pd.read_parquet(RESULTS / "skewed.parquet")
     parts = {"seven tasks, chosen on": CHOSEN_ON, "five others": CONFIRMED_ON}
     by_size = {
-        f"{size}; {words}": [*drawn(facts[facts["task"].isin(tasks)], n)]
+        f"{size}; {words}": [*drawn(records[records["task"].isin(tasks)], n)]
         for words, tasks in parts.items()
         for size, n in SIZES.items()
     }
-    by_task = {f"`{task}`": [*drawn(facts[facts["task"] == task], 20)] for task in facts["task"].unique()}
+    by_task = {f"`{task}`": [*drawn(records[records["task"] == task], 20)] for task in records["task"].unique()}
     return {
         "skewed tasks": back_test(by_size, "validation", EVERY),
         "skewed tasks, 20 validation texts": back_test(by_task, "task", EVERY),

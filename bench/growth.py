@@ -50,8 +50,8 @@ def turn(cell: Experiment, labelled: int) -> dict[str, float]:
     """The seconds of a round that begins with the first texts labelled."""
     start = time.perf_counter()
     state = State(0, "", Pool.unlabelled(len(cell.task.train)).choose(np.arange(labelled)))
-    _, fact = cell.advance(state, UPDATES.make("retrain"))
-    return {**fact.seconds, "round": time.perf_counter() - start}
+    _, record = cell.advance(state, UPDATES.make("retrain"))
+    return {**record.seconds, "round": time.perf_counter() - start}
 
 
 def many(texts: Sequence[str], count: int) -> Task:

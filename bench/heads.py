@@ -14,12 +14,12 @@ MEASURES = ["test_f1", "test_nll", "test_nll_scaled"]
 
 
 def best_ends(described: Mapping[str, str | int]) -> pd.DataFrame:
-    """The ends of what `best` computed so: rows as those of `bench.facts.runs`, as far as they are needed here."""
-    facts = learners.chosen(pd.read_parquet(learners.RESULTS / "learners.parquet"), described)
-    facts = facts.assign(task=facts["task"].astype(str).str.replace("ag_news", "agnews"))
+    """The ends of what `best` computed so: rows as of `bench.round_records.runs`, as far as they are needed here."""
+    records = learners.chosen(pd.read_parquet(learners.RESULTS / "learners.parquet"), described)
+    records = records.assign(task=records["task"].astype(str).str.replace("ag_news", "agnews"))
     run = [*KEY, "schedule"]
-    steps = facts.groupby(run, observed=True)["steps"].sum()
-    last = facts[facts["round"] == facts["round"].max()].drop(columns="steps")
+    steps = records.groupby(run, observed=True)["steps"].sum()
+    last = records[records["round"] == records["round"].max()].drop(columns="steps")
     return pd.merge(last, steps.reset_index(), on=run)
 
 

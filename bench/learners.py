@@ -73,18 +73,18 @@ CELL = ["task", "seed"]
 CHOSEN_ON, FRESH = (42, 43, 44), (45, 46, 47)
 
 
-def chosen(facts: pd.DataFrame, which: Mapping[str, str | int]) -> pd.DataFrame:
+def chosen(records: pd.DataFrame, which: Mapping[str, str | int]) -> pd.DataFrame:
     """The runs with these factors."""
-    return facts[np.logical_and.reduce([facts[name] == value for name, value in which.items()])]
+    return records[np.logical_and.reduce([records[name] == value for name, value in which.items()])]
 
 
 def steps(runs: pd.DataFrame) -> str:
     return f"{runs.groupby(CELL, observed=True).steps.sum().mean():,.0f}"
 
 
-def curves(facts: pd.DataFrame, which: Described, measure: str) -> str:
+def curves(records: pd.DataFrame, which: Described, measure: str) -> str:
     """A measure by number of labels, mean over the tasks and seeds that all learners have."""
-    found = {name: chosen(facts, described) for name, described in which.items()}
+    found = {name: chosen(records, described) for name, described in which.items()}
     common = set.intersection(*(set(map(tuple, runs[CELL].to_numpy())) for runs in found.values()))
     rows = []
     for name, all_runs in found.items():
@@ -94,25 +94,25 @@ def curves(facts: pd.DataFrame, which: Described, measure: str) -> str:
     return table([measure.removeprefix("test_").replace("_", " "), *map(str, TOTALS.values()), "steps"], rows)
 
 
-def by_task(facts: pd.DataFrame) -> str:
+def by_task(records: pd.DataFrame) -> str:
     """F1 and scaled NLL of each task at the end."""
-    last = {name: chosen(facts[facts["round"] == 19], which) for name, which in SIDE_BY_SIDE.items()}
+    last = {name: chosen(records[records["round"] == 19], which) for name, which in SIDE_BY_SIDE.items()}
     rows = []
-    for task in sorted(facts["task"].unique()):
+    for task in sorted(records["task"].unique()):
         ends = [runs[runs["task"] == task][["test_f1", "test_nll_scaled"]].mean() for runs in last.values()]
         rows.append([f"`{task}`", *(f"{f1:.3f} / {nll:.3f}" for f1, nll in ends)])
     return table(["968 labels", "auto", "retrain", "finetune", "frozen"], rows)
 
 
-def paired(facts: pd.DataFrame, measure: str, number: int = 19) -> dict[str, pd.Series[float]]:
+def paired(records: pd.DataFrame, measure: str, number: int = 19) -> dict[str, pd.Series[float]]:
     """By learner, the measure of each task and seed after round `number`."""
-    at = facts[facts["round"] == number]
+    at = records[records["round"] == number]
     return {name: chosen(at, which).set_index(CELL)[measure].sort_index() for name, which in SIDE_BY_SIDE.items()}
 
 
-def verdicts(facts: pd.DataFrame) -> str:
+def verdicts(records: pd.DataFrame) -> str:
     """The difference of `auto` to the others in the last round, over 27 cells."""
-    f1, nll = paired(facts, "test_f1"), paired(facts, "test_nll_scaled")
+    f1, nll = paired(records, "test_f1"), paired(records, "test_nll_scaled")
     ours, retrain, finetune, _ = SIDE_BY_SIDE
     # Seeds of a task are alike, so the bounds over tasks are the careful ones.
     compared = {
@@ -130,12 +130,12 @@ def verdicts(facts: pd.DataFrame) -> str:
     return table([*head, "not below, over nine tasks", "not above"], rows)
 
 
-def first_labels(facts: pd.DataFrame, fresh: pd.DataFrame) -> str:
+def first_labels(records: pd.DataFrame, fresh: pd.DataFrame) -> str:
     """The gain of acquisition and training with few labels, over task means: pairs of otherwise equal learners."""
     no_floor = {**NOW, "min_finetune_steps": 0, "schedule": "auto"}
     pairs = {
         "a frozen encoder, same labels": (fresh, LEARNERS["**auto**"], SIDE_BY_SIDE["frozen + logistic regression"]),
-        "a random first draw": (facts, no_floor, {**no_floor, "first_draw": "random"}),
+        "a random first draw": (records, no_floor, {**no_floor, "first_draw": "random"}),
         "random labels after the same first draw": (
             fresh,
             LEARNERS["**auto**"],
@@ -153,10 +153,10 @@ def first_labels(facts: pd.DataFrame, fresh: pd.DataFrame) -> str:
     return table(["labels", *(f"over {name}" for name in pairs)], rows)
 
 
-def late_class(facts: pd.DataFrame) -> str:
+def late_class(records: pd.DataFrame) -> str:
     """Macro-F1 around the tenth round, in which texts of the last class appear."""
     shown, rows = [9, 10, 11, 12, 13, 15, 20], []
-    for (protocol, task, schedule), runs in facts.groupby(["protocol", "task", "schedule"], observed=True):
+    for (protocol, task, schedule), runs in records.groupby(["protocol", "task", "schedule"], observed=True):
         means = runs.groupby("round")["test_f1"].mean()
         scores = [f"{means[number]:.3f}" for number in shown]
         rows.append([f"`{protocol}`", f"`{task}`", str(schedule), *scores, steps(runs)])
@@ -167,11 +167,11 @@ def draw(path: Path) -> None:
     """F1 by labels, and steps against F1 and scaled NLL at the end, each learner a line and a point."""
     import matplotlib.pyplot as plt
 
-    facts = pd.read_parquet(RESULTS / "learners.parquet")
-    facts = facts[facts["seed"].isin(FRESH)]  # which all learners have
+    records = pd.read_parquet(RESULTS / "learners.parquet")
+    records = records[records["seed"].isin(FRESH)]  # which all learners have
     figure, axes = plt.subplots(1, 3, figsize=(12, 4), constrained_layout=True)
     for number, (name, which) in enumerate(LEARNERS.items()):
-        runs, mark = chosen(facts, which), {"marker": "osD^vX"[number], "color": f"C{number}"}
+        runs, mark = chosen(records, which), {"marker": "osD^vX"[number], "color": f"C{number}"}
         by_round = runs.groupby("round")["test_f1"].mean()
         labels = [50 + 51 * (at - 1) for at in by_round.index]
         axes[0].plot(labels, by_round, markevery=3, markersize=5, label=name.replace("**", ""), **mark)
@@ -197,28 +197,28 @@ def draw(path: Path) -> None:
 def tables() -> dict[str, str]:
     """All of them, by name."""
     everything = pd.read_parquet(RESULTS / "learners.parquet")
-    facts, fresh = (everything[everything["seed"].isin(seeds)] for seeds in (CHOSEN_ON, FRESH))
+    records, fresh = (everything[everything["seed"].isin(seeds)] for seeds in (CHOSEN_ON, FRESH))
     late = pd.read_parquet(RESULTS / "late-class.parquet")
     auto = SIDE_BY_SIDE["**auto**"]
     forecasts = {
         "50 validation labels": recorded(chosen(fresh, auto)),
-        "the same, first seeds": recorded(chosen(facts, auto)),
-        "none, first seeds": recorded(chosen(facts, VALIDATION["none"])),
+        "the same, first seeds": recorded(chosen(records, auto)),
+        "none, first seeds": recorded(chosen(records, VALIDATION["none"])),
     }
     return {
         "F1": curves(fresh, LEARNERS, "test_f1"),
         "scaled NLL": curves(fresh, LEARNERS, "test_nll_scaled"),
-        "first labels": first_labels(facts, fresh),
+        "first labels": first_labels(records, fresh),
         "verdicts": verdicts(fresh),
         "by task": by_task(fresh),
-        "changes": curves(facts, CHANGES, "test_f1"),
-        "changes, NLL": curves(facts, CHANGES, "test_nll_scaled"),
-        "acquisitions": curves(facts, ACQUISITIONS, "test_f1"),
-        "brief trainings": curves(facts, BRIEF, "test_f1"),
+        "changes": curves(records, CHANGES, "test_f1"),
+        "changes, NLL": curves(records, CHANGES, "test_nll_scaled"),
+        "acquisitions": curves(records, ACQUISITIONS, "test_f1"),
+        "brief trainings": curves(records, BRIEF, "test_f1"),
         "before": curves(everything, OLDER, "test_f1"),
-        "variants": curves(facts, VARIANTS, "test_f1"),
-        "validation": curves(facts, VALIDATION, "test_f1"),
-        "validation, NLL": curves(facts, VALIDATION, "test_nll_scaled"),
+        "variants": curves(records, VARIANTS, "test_f1"),
+        "validation": curves(records, VALIDATION, "test_f1"),
+        "validation, NLL": curves(records, VALIDATION, "test_nll_scaled"),
         "late class": late_class(late),
         "forecast": back_test(forecasts),
     }

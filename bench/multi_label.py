@@ -62,10 +62,10 @@ def _row(record: Round) -> dict[str, Any]:
     return found
 
 
-def runs(facts: pd.DataFrame, **factors: str) -> pd.DataFrame:
+def runs(round_records: pd.DataFrame, **factors: str) -> pd.DataFrame:
     """The rounds of the runs with these factors; margin and thresholds for macro-F1 if nothing else is given."""
     wanted = {"acquisition": "margin", "thresholds": "macro_f1", **factors}
-    return facts[np.logical_and.reduce([facts[name] == value for name, value in wanted.items()])]
+    return round_records[np.logical_and.reduce([round_records[name] == value for name, value in wanted.items()])]
 
 
 def curves(kinds: Mapping[str, pd.DataFrame], measure: str = "test_f1") -> str:
@@ -77,19 +77,21 @@ def curves(kinds: Mapping[str, pd.DataFrame], measure: str = "test_f1") -> str:
     return table([measure.removeprefix("test_").replace("_", "-"), *map(str, ROUNDS.values()), "steps"], found)
 
 
-def by_task(facts: pd.DataFrame) -> str:
+def by_task(round_records: pd.DataFrame) -> str:
     """Macro- and micro-F1 with all labels, by task."""
     found = []
-    for task in sorted(facts["task"].unique()):
-        ends = [runs(facts, schedule=name, task=task)[lambda all: all["round"] == max(ROUNDS)] for name in NAMES]
+    for task in sorted(round_records["task"].unique()):
+        ends = [
+            runs(round_records, schedule=name, task=task)[lambda all: all["round"] == max(ROUNDS)] for name in NAMES
+        ]
         found.append([f"`{task}`", *(f"{end.test_f1.mean():.3f} / {end.test_micro_f1.mean():.3f}" for end in ends)])
     return table([f"{max(ROUNDS.values())} labels, macro-F1 / micro-F1", *NAMES.values()], found)
 
 
-def against_retraining(facts: pd.DataFrame) -> str:
+def against_retraining(round_records: pd.DataFrame) -> str:
     """Auto against retraining: difference in macro-F1, ratio of the scaled NLL, and steps up to there."""
     auto, retrain = (
-        runs(facts, schedule=name).set_index([*CELL, "round"]).sort_index() for name in ("auto", "retrain")
+        runs(round_records, schedule=name).set_index([*CELL, "round"]).sort_index() for name in ("auto", "retrain")
     )
     found = []
     for number, labels in ROUNDS.items():
@@ -104,12 +106,13 @@ def against_retraining(facts: pd.DataFrame) -> str:
     return table(["labels", "macro-F1, points", "scaled NLL, ratio", "steps, share"], found)
 
 
-def thresholds(facts: pd.DataFrame) -> str:
+def thresholds(round_records: pd.DataFrame) -> str:
     """The gain of chosen thresholds over 0.5 in points of macro-F1, with its 95% interval over tasks and seeds."""
     found = []
     for name in ("auto", "refit"):
         pair = [
-            runs(facts, schedule=name, thresholds=spec).set_index([*CELL, "round"]) for spec in ("macro_f1", "half")
+            runs(round_records, schedule=name, thresholds=spec).set_index([*CELL, "round"])
+            for spec in ("macro_f1", "half")
         ]
         gain = 100 * (pair[0]["test_f1"] - pair[1]["test_f1"]).dropna()
         gains = [interval(gain.xs(number, level="round")) for number in ROUNDS]
@@ -117,12 +120,14 @@ def thresholds(facts: pd.DataFrame) -> str:
     return table(["labels", *map(str, ROUNDS.values())], found)
 
 
-def recorded(facts: pd.DataFrame) -> list[Run]:
+def recorded(round_records: pd.DataFrame) -> list[Run]:
     """The runs of `auto` and `retrain` as the forecast sees them; the truth is the exact match and micro-F1 on test."""
-    learners = facts[facts["schedule"].isin(["auto", "retrain"]) & (facts["thresholds"] == "macro_f1")]
+    learners = round_records[
+        round_records["schedule"].isin(["auto", "retrain"]) & (round_records["thresholds"] == "macro_f1")
+    ]
     return [
         Run(
-            [_observation(fact) for fact in run.sort_values("round").to_dict("records")],
+            [_observation(round_record) for round_record in run.sort_values("round").to_dict("records")],
             run.sort_values("round")[["test_accuracy", "test_micro_f1"]].to_numpy(dtype=float),
             int(run["classes"].iloc[0]),
         )
@@ -130,24 +135,27 @@ def recorded(facts: pd.DataFrame) -> list[Run]:
     ]
 
 
-def _observation(fact: Mapping[Any, Any]) -> Observation:
-    n, is_known = int(fact["validation_n"]), not np.isnan(fact["validation_micro_f1"])
+def _observation(round_record: Mapping[Any, Any]) -> Observation:
+    n, is_known = int(round_record["validation_n"]), not np.isnan(round_record["validation_micro_f1"])
     return Observation(
-        int(fact["labels"]),
-        int(fact["validation_right"]) if n else 0,
+        int(round_record["labels"]),
+        int(round_record["validation_right"]) if n else 0,
         n,
-        float(fact["validation_micro_f1"]) if is_known else None,
-        None if np.isnan(fact["disagreement"]) else float(fact["disagreement"]),
-        f1_interval=(float(fact["micro_f1_low"]), float(fact["micro_f1_high"])) if is_known else None,
+        float(round_record["validation_micro_f1"]) if is_known else None,
+        None if np.isnan(round_record["disagreement"]) else float(round_record["disagreement"]),
+        f1_interval=(float(round_record["micro_f1_low"]), float(round_record["micro_f1_high"])) if is_known else None,
         multi_label=True,
     )
 
 
-def forecasts(facts: pd.DataFrame) -> str:
+def forecasts(round_records: pd.DataFrame) -> str:
     """How often 90% intervals contained the later score, and what stopping by them cost and saved."""
     found = []
-    chosen = facts["seed"] == CHOSEN_ON
-    for name, some in {f"seed {CHOSEN_ON}, chosen on": facts[chosen], "the other seeds": facts[~chosen]}.items():
+    chosen = round_records["seed"] == CHOSEN_ON
+    for name, some in {
+        f"seed {CHOSEN_ON}, chosen on": round_records[chosen],
+        "the other seeds": round_records[~chosen],
+    }.items():
         all_runs = recorded(some)
         covered = pd.DataFrame([one for run in all_runs for one in held(run)]).mean()
         cost, saved = np.mean([stopped(run) for run in all_runs], axis=0)
@@ -159,20 +167,23 @@ def forecasts(facts: pd.DataFrame) -> str:
 
 def tables() -> dict[str, str]:
     """All tables of section 11 of docs/findings.md, by name."""
-    facts = pd.read_parquet(FILE)
-    schedules = {name: runs(facts, schedule=spec) for spec, name in NAMES.items()}
+    round_records = pd.read_parquet(FILE)
+    schedules = {name: runs(round_records, schedule=spec) for spec, name in NAMES.items()}
     random = {
-        f"{NAMES[spec]}, random labels": runs(facts, schedule=spec, acquisition="random") for spec in ("auto", "refit")
+        f"{NAMES[spec]}, random labels": runs(round_records, schedule=spec, acquisition="random")
+        for spec in ("auto", "refit")
     }
     by = ("margin", "mmc", "cardinality", "random")
     return {
         "several labels, macro-F1": curves({**schedules, **random}),
         "several labels, micro-F1": curves(schedules, "test_micro_f1"),
-        "several labels, by task": by_task(facts),
-        "several labels, auto against retraining": against_retraining(facts),
-        "several labels, acquisitions": curves({name: runs(facts, schedule="auto", acquisition=name) for name in by}),
-        "several labels, thresholds": thresholds(facts),
-        "several labels, forecasts": forecasts(facts),
+        "several labels, by task": by_task(round_records),
+        "several labels, auto against retraining": against_retraining(round_records),
+        "several labels, acquisitions": curves(
+            {name: runs(round_records, schedule="auto", acquisition=name) for name in by}
+        ),
+        "several labels, thresholds": thresholds(round_records),
+        "several labels, forecasts": forecasts(round_records),
     }
 
 
@@ -182,10 +193,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=FILE)
     asked = parser.parse_args(argv)
     if asked.folders:
-        facts = pd.concat([rows(StudyFolder.open(folder)) for folder in asked.folders], ignore_index=True)
-        facts = facts.drop_duplicates([*FACTORS, "round"]).sort_values([*FACTORS, "round"], ignore_index=True)
-        facts.to_parquet(asked.out, index=False, compression="zstd")
-        print(f"{asked.out}: {len(facts):,} rounds in {facts.groupby(FACTORS).ngroups} runs.")
+        round_records = pd.concat([rows(StudyFolder.open(folder)) for folder in asked.folders], ignore_index=True)
+        round_records = round_records.drop_duplicates([*FACTORS, "round"]).sort_values(
+            [*FACTORS, "round"], ignore_index=True
+        )
+        round_records.to_parquet(asked.out, index=False, compression="zstd")
+        print(f"{asked.out}: {len(round_records):,} rounds in {round_records.groupby(FACTORS).ngroups} runs.")
         return
     for name, text in tables().items():
         print(f"\n{name}\n\n{text}")

@@ -42,7 +42,7 @@ DESCRIPTIONS: Mapping[str, Mapping[str, str]] = {
     "sst2": {"negative": "the critic finds the film bad", "positive": "the critic likes the film"},
     "tweeteval": {
         "negative": "a tweet by somebody who is unhappy, angry or disappointed",
-        "neutral": "a tweet that states facts without feeling",
+        "neutral": "a tweet that states records without feeling",
         "positive": "a tweet by somebody who is happy or enthusiastic",
     },
     "agnews": {

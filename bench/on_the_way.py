@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.claims import ACCURACY, FINETUNE, RETRAIN, name, spread
-from bench.facts import Cell, played
+from bench.round_records import Cell, played
 from bench.settling import rule_of
 from bench.tables import interval, table
 from hybridal.core.rounds import Round
@@ -19,7 +19,7 @@ SHOWN = (1, 2, 5, 10, 15, 20, 25)
 
 def by_round(cells: Sequence[Cell], spec: str) -> NDArray[np.float64]:
     """F1 and NLL on validation after each round, mean over cells."""
-    runs = [[fact.validation for fact in history] for _, history in played(cells, spec)]
+    runs = [[record.validation for record in history] for _, history in played(cells, spec)]
     measured = np.array([[[part.f1, part.nll] for part in run if part] for run in runs], dtype=np.float64)
     return np.asarray(measured.mean(axis=0))
 
@@ -57,10 +57,10 @@ def forked(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
     early, late = [], []
     for cell in cells:
         found: dict[bool, list[float]] = {True: [], False: []}
-        for sequence, fact in cell.known.items():
+        for sequence, record in cell.known.items():
             trunk = cell.known.get("R" * len(sequence))
-            if re.fullmatch("R+F+", sequence) and trunk and trunk.acquired and fact.acquired:
-                found[sequence.endswith("RF")].append(overlap(fact, trunk))
+            if re.fullmatch("R+F+", sequence) and trunk and trunk.acquired and record.acquired:
+                found[sequence.endswith("RF")].append(overlap(record, trunk))
         early.append(float(np.mean(found[True])))
         late.append(float(np.mean(found[False])))
     return early, late
@@ -75,7 +75,7 @@ def entropies(cells: Sequence[Cell], spec: str) -> tuple[list[float], list[float
         t_star = rule_of(spec).t_star(history)
         if t_star is not None and t_star < cell.rounds:
             for found, run in ((own, history), (trunks, trunk[id(cell)])):
-                means = [float(np.mean(fact.scores)) for fact in run]
+                means = [float(np.mean(record.scores)) for record in run]
                 found.append(float(np.mean(means[t_star:]) - np.mean(means[:t_star])))
     return own, trunks
 

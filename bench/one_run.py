@@ -37,7 +37,7 @@ def measure(words: Sequence[str], home: Path) -> tuple[dict[str, float], int]:
     ended = time.time()
     folder = RunFolder.open(home)
     history = folder.history()
-    computing = sum(sum(fact.seconds.values()) for fact in history)
+    computing = sum(sum(record.seconds.values()) for record in history)
     after = ended - folder.rounds.path.stat().st_mtime
     seconds = {
         "by the clock": ended - began,
@@ -45,7 +45,7 @@ def measure(words: Sequence[str], home: Path) -> tuple[dict[str, float], int]:
         "computing": computing,
         "after the last round": after,
     }
-    return seconds, sum(fact.cost.steps for fact in history)
+    return seconds, sum(record.cost.steps for record in history)
 
 
 def main(words: Sequence[str] | None = None) -> None:

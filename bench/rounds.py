@@ -28,7 +28,7 @@ RUN = [
     "schedule",
     "seed",
 ]
-# What bench.facts calls by the names of presets, these files call by those of folders.
+# What bench.round_records calls by the names of presets, these files call by those of folders.
 FOLDERS = {"agnews": "ag_news"}
 TESTED = ("accuracy", "f1", "nll", "ece", "nll_scaled", "ece_scaled")
 
@@ -57,7 +57,7 @@ def rows(folder: StudyFolder) -> pd.DataFrame:
             if len(history) == cell.settings.rules.rounds:
                 task = FOLDERS.get(cell.settings.task, cell.settings.task)
                 named = {**_run(cell, task), "schedule": spec.removesuffix(":0.005:2")}
-                found += [{**named, **_row(fact), "classes": classes[task_key(cell.settings)]} for fact in history]
+                found += [{**named, **_row(record), "classes": classes[task_key(cell.settings)]} for record in history]
     return pd.DataFrame(found)
 
 
@@ -69,21 +69,21 @@ def _run(cell: CellPlan, task: str) -> dict[str, Any]:
     return dict(zip(RUN, (asked.protocol, task, asked.acquisition_spec, *shaped, "", asked.seed), strict=True))
 
 
-def _row(fact: Round) -> dict[str, Any]:
-    assert fact.test is not None
-    measured = fact.validation
+def _row(record: Round) -> dict[str, Any]:
+    assert record.test is not None
+    measured = record.validation
     return {
-        "round": fact.round,
-        "labels": fact.labels,
-        "update": fact.update,
-        "reason": fact.reason,
-        "steps": fact.cost.steps,
-        "temperature": fact.temperature,
-        **{f"test_{name}": getattr(fact.test, name) for name in TESTED},
+        "round": record.round,
+        "labels": record.labels,
+        "update": record.update,
+        "reason": record.reason,
+        "steps": record.cost.steps,
+        "temperature": record.temperature,
+        **{f"test_{name}": getattr(record.test, name) for name in TESTED},
         "validation_n": measured.n if measured else 0,
         "validation_right": measured.right if measured else 0,
         "validation_f1": measured.f1 if measured else None,
-        "disagreement": fact.changes.get("agreement"),
+        "disagreement": record.changes.get("agreement"),
     }
 
 

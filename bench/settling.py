@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bench.claims import ACCURACY, ALPHA, RETRAIN, spread
-from bench.facts import Cell, played
+from bench.round_records import Cell, played
 from bench.tables import interval, ratio, table
 from hybridal.core.rounds import Round
 from hybridal.lab.statistics.ranks import spearman
@@ -47,7 +47,7 @@ def changes(cells: Sequence[Cell]) -> list[pd.DataFrame]:
     """The changes of each retraining run, by round (rows) and signal (columns); only signals recorded in all runs."""
     trunks = [history for _, history in played(cells, RETRAIN)]
     common = [signal for signal in PAPER_FIRED if all(signal in watched(history) for history in trunks)]
-    return [pd.DataFrame([{name: fact.changes[name] for name in common} for fact in run[1:]]) for run in trunks]
+    return [pd.DataFrame([{name: record.changes[name] for name in common} for record in run[1:]]) for run in trunks]
 
 
 def correlations(cells: Sequence[Cell]) -> dict[tuple[str, str], list[float]]:

@@ -47,8 +47,8 @@ def costs(job: Job) -> dict[str, Any]:
     timed: Sequence[Any] = [Timed(SIGNALS.make(name)) for name in SIGNALS.names()]
     experiment = build_experiment(settings, task, build_model(settings, task, tuple(timed)), tuple(timed))
     state = experiment.start()
-    _, fact = experiment.learn(replace(state, pool=experiment.label(state.pool)), UPDATES.make("retrain"))
-    return {"task": task.name, "train": fact.seconds["train"], "signals": {one.name: one.seconds for one in timed}}
+    _, record = experiment.learn(replace(state, pool=experiment.label(state.pool)), UPDATES.make("retrain"))
+    return {"task": task.name, "train": record.seconds["train"], "signals": {one.name: one.seconds for one in timed}}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import pandas as pd
 
 from bench.claims import ACCURACY, ALPHA, FINETUNE, KEY, RETRAIN
 from bench.elsewhere import among
-from bench.facts import CELL, Cell, runs
+from bench.round_records import CELL, Cell, runs
 from bench.settling import rules_of, whose
 from bench.tables import bounds
 from hybridal.core.rules import protocol

@@ -114,15 +114,15 @@ def measure(asked: Asked, folder: Path) -> dict[str, float]:
     ended = time.time()
     study = StudyFolder.open(folder / "study")
     last = max(path.stat().st_mtime for path in folder.glob("study/cells/*/rounds.jsonl"))
-    facts = [fact for cell in study.cells for fact in study.rounds_by_sequence(cell).values()]
+    records = [record for cell in study.cells for record in study.rounds_by_sequence(cell).values()]
     return {
         "seconds": ended - began,
         "start": (first or ended) - began,
         "end": ended - last,
-        "steps": float(sum(fact.cost.steps for fact in facts)),
+        "steps": float(sum(record.cost.steps for record in records)),
         "cells": float(len(study.cells)),
         "failed": float(sum(not study.complete(cell) for cell in study.cells)),
-        **{phase: sum(fact.seconds.get(phase, 0.0) for fact in facts) for phase in PHASES},
+        **{phase: sum(record.seconds.get(phase, 0.0) for record in records) for phase in PHASES},
     }
 
 

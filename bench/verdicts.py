@@ -9,9 +9,9 @@ import pandas as pd
 
 from bench.best_chance import RULES, grid, switching
 from bench.claims import ACCURACY, ALPHA, FINETUNE, KEY, RETRAIN, coin_toss, pairs, regret_of, spread
-from bench.facts import Cell, played
 from bench.on_the_way import by_round, entropies, forked, overlaps
 from bench.robustness import apart, moves, parity, switch_rounds
+from bench.round_records import Cell, played
 from bench.settling import PAPER_FIRED, above_after, correlations, fired, late_changes, pooled, rule_of, rules_of, whose
 from bench.sizes import Sizes
 from bench.tables import bounds, interval, ratio, table

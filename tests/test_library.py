@@ -96,7 +96,7 @@ def test_before_there_is_a_model_a_batch_has_neither_scores_nor_probabilities(fr
 def test_the_history_is_a_table(taught: ActiveLearner) -> None:
     table = taught.history.to_pandas()
     assert table.index.tolist() == [1, 2, 3]
-    assert table["labels"].tolist() == [fact.labels for fact in taught.history]
+    assert table["labels"].tolist() == [record.labels for record in taught.history]
     assert {"update", "steps", "validation_f1", "change_agreement", "seconds_train"} <= set(table.columns)
     assert "<table" in taught.history._repr_html_()
     assert table["validation_accuracy_low"].iloc[-1] < table["validation_accuracy"].iloc[-1]

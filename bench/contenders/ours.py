@@ -29,9 +29,9 @@ class Ours:
 
     def round(self) -> Turn:
         pool = Pool.unlabelled(len(self.task.train)).choose(np.arange(self.job.rules.labelled))
-        _, fact = self.experiment.advance(State(0, "", pool), UPDATES.make("retrain"))
-        chosen = [int(id) for id in fact.acquired]
-        return Turn(fact.seconds, self.job.rules.candidates, fact.cost.steps, chosen)
+        _, record = self.experiment.advance(State(0, "", pool), UPDATES.make("retrain"))
+        chosen = [int(id) for id in record.acquired]
+        return Turn(record.seconds, self.job.rules.candidates, record.cost.steps, chosen)
 
 
 def as_task(job: Job) -> Task:

@@ -11,8 +11,8 @@ import pytest
 
 from bench import claim_figures, encoders, engines, findings, learners, multi_label
 from bench.claims import ACCURACY, ALPHA, KEY, coin_toss
-from bench.facts import cells, played, runs
 from bench.on_the_way import overlap, overlaps
+from bench.round_records import cells, played, runs
 from bench.settling import correlations, pooled
 from bench.sizes import Sizes
 from bench.tables import bounds
@@ -44,16 +44,16 @@ def test_mean_lies_between_its_confidence_bounds() -> None:
 
 
 def test_each_signals_own_threshold_is_half_its_largest_early_change() -> None:
-    facts = pd.read_parquet(findings.HERE / "results" / "findings.parquet")
-    [(_, history)] = played(cells(facts[facts["study"] == "calibration"]), "retrain")
+    records = pd.read_parquet(findings.HERE / "results" / "findings.parquet")
+    [(_, history)] = played(cells(records[records["study"] == "calibration"]), "retrain")
     for name in ("accuracy", "f1", "loss", "alpha", "cka", "nc", "weight-distance", "gradient-norm"):
-        largest = max(change for fact in history[1:5] if (change := fact.changes[name]) is not None)
+        largest = max(change for record in history[1:5] if (change := record.changes[name]) is not None)
         own = [spec for spec in preset("findings").schedules if spec.startswith(f"hybrid:{name}:")][-1]
         assert float(own.split(":")[2]) == pytest.approx(largest / 2, rel=1e-5)
 
 
 def test_rounds_of_two_commits_are_one_cell_only_where_they_are_equal() -> None:
-    known = findings.facts()
+    known = findings.records()
     older, newer = (findings.of(known, engine=commit, study="findings")[:1] for commit in findings.SECOND[:2])
     [cell] = engines.joined([older, newer], "both")
     assert cell.named["engine"] == "both"
@@ -124,10 +124,10 @@ def test_the_figures_are_drawn(tmp_path: Path) -> None:
 
 def test_the_page_counts_runs_rounds_and_steps_as_they_are() -> None:
     page = " ".join((DOCS / "findings.md").read_text(encoding="utf-8").split())
-    known = findings.facts()
+    known = findings.records()
     main, specs = findings.second_edition(), preset("findings").schedules
     rounds = sum(len(cell.known) for cell in main)
-    steps = sum(fact.cost.steps for cell in main for fact in cell.known.values())
+    steps = sum(record.cost.steps for cell in main for record in cell.known.values())
     assert (
         f"{len(main)} cells, {len(specs)} schedules, {len(runs(main, specs))} runs in {rounds:,} distinct rounds and "
         f"{steps:,} steps" in page

@@ -13,9 +13,9 @@ from bench import records
 FACT = {"round": 1, "seconds": {"train": 1.0}, "validation": {"accuracy": 0.5}, "scores": [0.25, 0.5]}
 
 
-def recorded(folder: Path, fact: dict[str, Any], bias: float = 0.0) -> Path:
+def recorded(folder: Path, record: dict[str, Any], bias: float = 0.0) -> Path:
     (folder / "run" / "model").mkdir(parents=True)
-    (folder / "run" / "rounds.jsonl").write_text(json.dumps(fact) + "\n")
+    (folder / "run" / "rounds.jsonl").write_text(json.dumps(record) + "\n")
     save_file({"bias": np.array([bias])}, folder / "run" / "model" / "model.safetensors")
     return folder
 

@@ -10,8 +10,8 @@ import pytest
 
 from bench import findings
 from bench.claims import ACCURACY, ALPHA, FINETUNE, RETRAIN
-from bench.facts import CELL, cells, published, runs
 from bench.robustness import apart, moves, parity, switch_rounds, tables
+from bench.round_records import CELL, cells, published, runs
 from bench.sizes import OWN, VARIED, Sizes, by_size
 from bench.verdicts import other_labels, other_sizes
 from hybridal.core.rounds import Round
@@ -74,7 +74,7 @@ def expected(histories: Sequence[dict[str, tuple[Round, ...]]], spec: str) -> li
     ends = [[run[-1].test for run in each] for each in (own, retrain)]
     gains = [ended(one) - ended(other) for one, other in zip(own, retrain, strict=True)]
     nll = [one.nll / other.nll for one, other in zip(*ends, strict=True) if one and other]
-    steps = [[sum(fact.cost.steps for fact in run) for run in each] for each in (own, retrain)]
+    steps = [[sum(record.cost.steps for record in run) for run in each] for each in (own, retrain)]
     shares = [one / other for one, other in zip(*steps, strict=True)]
     # A switch that is not in the last round shows in the update sequence: the first F is one round after it.
     fired = [sequence.index("F") for run in own if "F" in (sequence := run[-1].update_sequence)]
@@ -107,29 +107,29 @@ def test_a_switch_is_compared_with_retraining_in_its_own_cells(
 
 
 def test_only_complete_runs_count_and_missing_ones_are_reported(pools: StudyFolder, usual: Frame) -> None:
-    facts = published(pools, "abc")
-    cell = (facts["task"] == "imdb") & (facts["seed"] == 42)
-    last, trunk = facts["round"] == 12, ~facts["update_sequence"].str.contains("F")
-    tails = cell & (facts["variant"] == "initial=50") & last & ~trunk  # all that switched there
-    retraining = cell & (facts["variant"] == "initial=100") & last & trunk
+    records = published(pools, "abc")
+    cell = (records["task"] == "imdb") & (records["seed"] == 42)
+    last, trunk = records["round"] == 12, ~records["update_sequence"].str.contains("F")
+    tails = cell & (records["variant"] == "initial=50") & last & ~trunk  # all that switched there
+    retraining = cell & (records["variant"] == "initial=100") & last & trunk
     assert tails.any()
     assert retraining.any()
-    found = lines(tables(by_size(cells(facts[~tails & ~retraining]), usual))["other pools and batches, and BADGE"])
+    found = lines(tables(by_size(cells(records[~tails & ~retraining]), usual))["other pools and batches, and BADGE"])
     left = [("imdb", 43), ("agnews", 42), ("agnews", 43)]
     assert found["a first pool of 50", "`retrain`"][0] == "4"
     three = expected([in_cell(pools, *cell, initial=50) for cell in left], OWN)
     assert found["a first pool of 50", "`alpha`, own"] == ["3 of 4", *three[1:]]
     assert {found["a first pool of 100", name][0] for name in ("`retrain`", "`alpha`, own")} == {"3 of 4"}
-    begun = facts[~cell | (facts["round"] < 12)]  # of this one nothing is whole
+    begun = records[~cell | (records["round"] < 12)]  # of this one nothing is whole
     found = lines(tables(by_size(cells(begun), usual))["other pools and batches, and BADGE"])
     assert {row[0] for (size, _), row in found.items() if "usual" not in size} == {"3 of 4"}
     assert found["a first pool of 200, as usual", "`retrain`"][0] == "4"
 
 
 def test_a_switch_that_never_fires_is_retraining(pools: StudyFolder, usual: Frame) -> None:
-    facts = published(pools, "abc")
-    facts.loc[(facts["variant"] == "initial=50") & facts["change_alpha"].notna(), "change_alpha"] = 1.0
-    studies = by_size(cells(facts), usual)
+    records = published(pools, "abc")
+    records.loc[(records["variant"] == "initial=50") & records["change_alpha"].notna(), "change_alpha"] = 1.0
+    studies = by_size(cells(records), usual)
     found = lines(tables(studies)["other pools and batches, and BADGE"])
     assert found["a first pool of 50", "`alpha`, own"][1:3] == ["0", "–"]
     assert found["a first pool of 50", "`alpha`, own"][4:] == ["is retraining", "1", "1"]
@@ -181,7 +181,7 @@ def test_other_candidates_and_validation_labels_are_compared_with_the_usual(
 def test_rounds_of_two_commits_are_merged_per_cell(pools: StudyFolder, usual: Frame) -> None:
     whole = published(pools, "abc").assign(backbone="minilm")
     halves = whole.assign(engine=["def" if sequence.count("F") else "abc" for sequence in whole["update_sequence"]])
-    either = [tables(by_size(findings.varied(cells(facts)), usual)) for facts in (whole, halves)]
+    either = [tables(by_size(findings.varied(cells(records)), usual)) for records in (whole, halves)]
     assert either[0] == either[1]
     elsewhere = whole.assign(backbone="mpnet")
     assert findings.varied(cells(elsewhere)) == []
@@ -221,7 +221,7 @@ def test_parity_is_counted_in_means_over_seeds() -> None:
     assert apart(BY_HAND, ACCURACY) == "lowest and highest mean apart by 0.005 on `agnews`, 0.015 on `imdb`"
 
 
-def test_without_facts_there_are_no_figures(usual: Frame) -> None:
+def test_without_records_there_are_no_figures(usual: Frame) -> None:
     nothing = by_size([], usual)
     assert list(nothing) == list(VARIED)
     assert tables(nothing) == {}

@@ -25,7 +25,7 @@ class EnoughLabels(Schedule):
         return f"{__name__}.EnoughLabels:{self.labels}"
 
     def t_star(self, history: Sequence[Round]) -> int | None:
-        return next((fact.round for fact in history if fact.labels >= self.labels), None)
+        return next((record.round for record in history if record.labels >= self.labels), None)
 
     def decide(self, history: Sequence[Round], news: LabelChanges | None = None) -> Update:
         return UPDATES.make("retrain" if self.t_star(history) is None else "finetune")
@@ -78,4 +78,4 @@ def with_several_labels(history: Sequence[Round]) -> list[Round]:
     found = MultiLabelMetrics(
         60, 21, 0.35, 0.6, 0.4, 0.1, 0.2, 0.35, 0.05, support=(40, 30), micro_f1=0.7, lrap=0.8, hamming=0.12
     )
-    return [replace(fact, validation=found, test=found, thresholds=(0.5, 0.5)) for fact in history]
+    return [replace(record, validation=found, test=found, thresholds=(0.5, 0.5)) for record in history]

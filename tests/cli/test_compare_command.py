@@ -44,7 +44,7 @@ def test_without_test_texts_validation_counts() -> None:
 
 def test_with_several_labels_the_table_has_their_measures() -> None:
     measured, bare = with_several_labels(history_of("RR", [None, 0.0])), history_of("RF", [None, 0.0])
-    bare = [replace(fact, validation=None) for fact in bare]
+    bare = [replace(record, validation=None) for record in bare]
     histories = {"retrain": measured, "fixed:1": bare}
     table = result_table([summary(spec, history) for spec, history in histories.items()], histories)
     cells = {str(column.header): list(column.cells) for column in table.columns}
@@ -101,7 +101,7 @@ def test_by_default_auto_is_compared_with_the_two_plain_strategies(pool: tuple[s
     histories = compared.histories()
     assert list(histories) == ["auto", "retrain", "finetune"]
     assert {len(history) for history in histories.values()} == {4}
-    assert [fact.update for fact in histories["auto"][:2]] == ["retrain", "retrain"]
+    assert [record.update for record in histories["auto"][:2]] == ["retrain", "retrain"]
     ours, theirs = histories["auto"][1], histories["retrain"][1]
     assert ours.seconds == theirs.seconds, "a round that they share was computed twice"
     assert (ours.reason, theirs.reason) == ("nothing has been learnt yet", "")
@@ -171,7 +171,7 @@ def test_resume_refuses_settings_that_the_comparison_has(options: tuple[str, ...
 
 def test_a_schedule_that_could_not_be_measured_gets_dashes(compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unmeasured(spec: str, history: Sequence[Round]) -> dict[str, object]:
-        bare = [replace(fact, validation=None, test=None) for fact in history]
+        bare = [replace(record, validation=None, test=None) for record in history]
         return summary(spec, bare)
 
     monkeypatch.setattr("hybridal.cli.compare_command.summary", unmeasured)

@@ -28,7 +28,7 @@ def test_export_writes_the_model_and_its_labels(unbroken: Path, tmp_path: Path) 
         assert (target / path.name).read_bytes() == path.read_bytes()
     with (target / "labels.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    acquired = [id for fact in RunFolder(unbroken).history()[:3] for id in fact.acquired]
+    acquired = [id for record in RunFolder(unbroken).history()[:3] for id in record.acquired]
     learnt = [row["id"] for row in rows if row["split"] == "train"]
     assert (len(learnt), learnt[12:]) == (24, acquired)
     task = toy_task()

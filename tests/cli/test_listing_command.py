@@ -98,8 +98,8 @@ def test_a_word_of_long_letters_is_counted_for_people(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", Settings("toy"), toy_task(), {})
     first, second, third = history_of("RFF", [None, 0.0, 0.0])
     folder.append(first)
-    for fact, sequence in ((second, "RP(equal,balanced)"), (third, "RP(equal,balanced)P(equal,balanced)")):
-        folder.append(replace(fact, update="replay:equal:balanced", update_sequence=sequence))
+    for record, sequence in ((second, "RP(equal,balanced)"), (third, "RP(equal,balanced)P(equal,balanced)")):
+        folder.append(replace(record, update="replay:equal:balanced", update_sequence=sequence))
     (row,) = json.loads(hybridal("list", "--folder", tmp_path, "--json").stdout)
     assert (row["update_sequence"], row["rounds"], row["schedule"]) == (
         "RP(equal,balanced)P(equal,balanced)",

@@ -24,7 +24,7 @@ def test_model_and_labels_of_a_run_are_pushed(unbroken: Path, tmp_path: Path, mo
     assert (hub.files("me/toy") / "model.safetensors").read_bytes() == (model / "model.safetensors").read_bytes()
     assert "this folder" in (model / "README.md").read_text(encoding="utf-8")
     labels = pd.read_parquet(hub.files("me/toy-labels") / "train.parquet")
-    acquired = [id for fact in RunFolder(unbroken).history()[:3] for id in fact.acquired]
+    acquired = [id for record in RunFolder(unbroken).history()[:3] for id in record.acquired]
     assert labels["id"].tolist()[12:] == acquired
 
 

@@ -19,13 +19,13 @@ from .made_up import EnoughLabels, ReplaysOnceSettled, history_of, with_several_
 
 
 def test_with_several_labels_each_figure_has_its_own_name() -> None:
-    (fact,) = with_several_labels(history_of("R", [None]))
-    assert fact.test is not None
-    assert words_of_test(fact.test) == (
+    (record,) = with_several_labels(history_of("R", [None]))
+    assert record.test is not None
+    assert words_of_test(record.test) == (
         "Test: macro-F1 0.600 (0.474 to 0.714), micro-F1 0.700 (0.575 to 0.801), LRAP 0.800, exact match 0.350 "
         "(0.242 to 0.476), Hamming loss 0.120, NLL 0.400 (scaled 0.350) on 60 texts."
     )
-    shown = with_shown_figures(fact)["test"]
+    shown = with_shown_figures(record)["test"]
     assert (shown["macro_f1"], shown["exact_match"], "accuracy" in shown) == (0.6, 0.35, False)
 
 
@@ -85,12 +85,12 @@ def automatic(reasons: Mapping[int, str], sequence: str = "RRRRRR") -> list[Roun
     """A run of `auto` that retrained in these rounds, watched agreement, and replayed in the others."""
     return [
         replace(
-            fact,
-            update="retrain" if fact.round in reasons else "replay:equal:balanced",
-            reason=reasons.get(fact.round, ""),
-            changes={"agreement": None if fact.round == 1 else 0.1},
+            record,
+            update="retrain" if record.round in reasons else "replay:equal:balanced",
+            reason=reasons.get(record.round, ""),
+            changes={"agreement": None if record.round == 1 else 0.1},
         )
-        for fact in history_of(sequence, [None] * len(sequence))
+        for record in history_of(sequence, [None] * len(sequence))
     ]
 
 
@@ -115,8 +115,8 @@ def test_reasons_are_printed(reasons: Mapping[int, str], sentence: str) -> None:
 
 def test_a_plan_of_long_letters_is_counted() -> None:
     history = [
-        replace(fact, update="replay:equal", update_sequence="P(equal)" * fact.round)
-        for fact in history_of("RRR", [None, 0.0, 0.0])
+        replace(record, update="replay:equal", update_sequence="P(equal)" * record.round)
+        for record in history_of("RRR", [None, 0.0, 0.0])
     ]
     assert decision(make_schedule("replay:equal"), history) == "Schedule replay:equal: every round as planned, P×3."
 
@@ -126,9 +126,11 @@ def test_advice_is_given_where_agreement_was_watched(
     watched: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = RunFolder.create(tmp_path / "run", Settings("toy"), toy_task(), {})
-    history = [fact if watched else replace(fact, changes={}) for fact in automatic({1: "nothing has been learnt yet"})]
-    for fact in history:
-        folder.append(fact)
+    history = [
+        record if watched else replace(record, changes={}) for record in automatic({1: "nothing has been learnt yet"})
+    ]
+    for record in history:
+        folder.append(record)
     print_result(folder, json=False, quiet=False)
     lines = capsys.readouterr().out.splitlines()
     sentence = advise(history, 2, texts_left(history, len(toy_task().train), shares=True)).sentence
@@ -140,8 +142,8 @@ def test_advice_is_given_where_agreement_was_watched(
 def test_no_advice_on_more_labels_when_no_text_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = RunFolder.create(tmp_path / "run", Settings("toy", schedule="fixed:2"), toy_task(), {})
     first, last = history_of("RF", [None, 0.0])
-    for fact in (first, replace(last, labels=len(toy_task().train) - 20)):  # 20 are measured on
-        folder.append(fact)
+    for record in (first, replace(last, labels=len(toy_task().train) - 20)):  # 20 are measured on
+        folder.append(record)
     print_result(folder, json=False, quiet=False)
     assert "All texts are labelled." in capsys.readouterr().out.splitlines()
 
@@ -158,14 +160,14 @@ def test_json_result_has_all_fields(spec: str, t_star: int | None, tmp_path: Pat
         "t_star": t_star,
         "update_sequence": "RRRF",
         "guessing": True,
-        "rounds": [with_shown_figures(fact) for fact in history],
+        "rounds": [with_shown_figures(record) for record in history],
     }
 
 
 def test_json_result_has_null_for_unknown_figures() -> None:
     few = Metrics(8, 8, 1.0, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1, support=(8, 0))
-    fact = replace(history_of("R", [None])[0], validation=few)
-    found = with_shown_figures(fact)["validation"]
+    record = replace(history_of("R", [None])[0], validation=few)
+    found = with_shown_figures(record)["validation"]
     assert (found["accuracy"], found["f1"], found["ece"]) == (1.0, None, None)
     assert found["accuracy_low"] < 0.7
 
@@ -173,8 +175,8 @@ def test_json_result_has_null_for_unknown_figures() -> None:
 @pytest.mark.parametrize("test", [True, False])
 def test_printed_result_for_people(test: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = RunFolder.create(tmp_path / "run", Settings("toy", schedule="fixed:2"), toy_task(), {})
-    for fact in history_of("RF", [None, 0.0], test):
-        folder.append(fact)
+    for record in history_of("RF", [None, 0.0], test):
+        folder.append(record)
     print_result(folder, json=False, quiet=False)
     lines = capsys.readouterr().out.splitlines()
     measured = (

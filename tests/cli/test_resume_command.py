@@ -40,7 +40,7 @@ INSTANTS = {
 }
 
 
-def facts(folder: Path) -> list[dict[str, Any]]:
+def round_records(folder: Path) -> list[dict[str, Any]]:
     """The records in `rounds.jsonl`, without seconds."""
     lines = (folder / "rounds.jsonl").read_bytes().splitlines(keepends=True)
     assert all(line.endswith(b"\n") for line in lines)
@@ -58,14 +58,14 @@ def contents(folder: Path) -> Mapping[str, bytes]:
 
 
 def assert_same(folder: Path, unbroken: Path) -> None:
-    assert facts(folder) == facts(unbroken)
+    assert round_records(folder) == round_records(unbroken)
     assert weights(folder) == weights(unbroken)
     assert (folder / "report.html").is_file()
     assert set(contents(folder)) == set(contents(unbroken)), "something was left behind"
 
 
 def test_uninterrupted_run_has_all_records(unbroken: Path) -> None:
-    assert [fact["update_sequence"] for fact in facts(unbroken)] == ["R", "RR", "RRF", "RRFF"]
+    assert [round_record["update_sequence"] for round_record in round_records(unbroken)] == ["R", "RR", "RRF", "RRFF"]
     assert len(weights(unbroken)) > 100_000
 
 
@@ -76,7 +76,7 @@ def test_run_killed_once_resumes_to_the_same_records(
     folder = tmp_path / "run"
     arguments = ("run", *toy, *SMALL, *SWITCHING, "--out", folder)
     assert laboratory.run(*arguments, kill=INSTANTS[instant]).code == KILLED
-    assert facts_whole(folder) < len(facts(unbroken)) or not (folder / "report.html").exists()
+    assert facts_whole(folder) < len(round_records(unbroken)) or not (folder / "report.html").exists()
 
     ended = laboratory.run("resume", folder)
     assert (ended.code, ended.stderr) == (0, "")
@@ -112,7 +112,7 @@ def test_moments_and_snapshots_are_part_of_the_state(
     assert laboratory.run("run", *toy, *SMALL, *method, "--out", broken, kill=kill).code == KILLED
     assert laboratory.run("resume", broken).code == 0
     assert_same(broken, whole)
-    assert all(change is not None for change in facts(broken)[2]["changes"].values())
+    assert all(change is not None for change in round_records(broken)[2]["changes"].values())
 
 
 def test_killed_before_the_folder_is_complete(laboratory: Laboratory, toy: tuple[str, ...], tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_recomputation_that_is_killed_spoils_nothing(
 ) -> None:
     folder = copied(unbroken, tmp_path / "run")
     assert laboratory.run("resume", folder, "--recompute", kill=kill).code == KILLED
-    assert facts(folder) == facts(unbroken)
+    assert round_records(folder) == round_records(unbroken)
     assert laboratory.run("resume", folder).code == 0
     saved = checkpoint.load(folder / "checkpoint")
     assert saved is not None
@@ -305,8 +305,8 @@ def test_a_full_disk(
     assert (half / "rounds.jsonl").read_bytes().startswith(recorded)
 
     assert laboratory.run("resume", half).code == 0
-    assert facts(half)[:3] == facts(unbroken)[:3]
-    assert [fact["update_sequence"] for fact in facts(half)] == ["R", "RR", "RRF", "RRFF"]
+    assert round_records(half)[:3] == round_records(unbroken)[:3]
+    assert [round_record["update_sequence"] for round_record in round_records(half)] == ["R", "RR", "RRF", "RRFF"]
     assert contents(half).keys() == contents(unbroken).keys()
 
 
@@ -334,7 +334,7 @@ def test_a_gpu_run_continues_without_one_and_reports_from_which_round(
     ended = hybridal("resume", half, "--device", "cpu")
     assert ended.code == 0
     assert f"{half} continues on device cpu, after NVIDIA H200: " in ended.stdout
-    assert facts(half) == facts(unbroken)
+    assert round_records(half) == round_records(unbroken)
     (place,) = Journal(half / "places.jsonl").read()
     assert (place["rounds"], place["hardware"]["device"]) == (3, "cpu")
     assert (half / "run.json").read_bytes() == asked, "a tracker knows the run by it"
@@ -357,8 +357,8 @@ def test_json_is_all_that_stdout_gets(laboratory: Laboratory, half: Path, unbrok
     ended = laboratory.run("resume", half, "--json")
     result = json.loads(ended.stdout)
     assert (result["folder"], result["schedule"], result["t_star"]) == (str(half), "hybrid:accuracy:0.9:1", 2)
-    shown = [{**fact, "seconds": None, "validation": None, "test": None} for fact in result["rounds"]]
-    assert shown == [{**fact, "validation": None, "test": None} for fact in facts(unbroken)]
+    shown = [{**round_record, "seconds": None, "validation": None, "test": None} for round_record in result["rounds"]]
+    assert shown == [{**round_record, "validation": None, "test": None} for round_record in round_records(unbroken)]
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
@@ -403,7 +403,7 @@ class TestByHand:
         assert self.run(laboratory, "resume", broken, log=log, pace=3, killed_at=4).code == KILLED
         assert self.run(laboratory, "resume", broken, log=log, pace=5).code == 0
 
-        assert facts(broken) == facts(whole)
+        assert round_records(broken) == round_records(whole)
         assert weights(broken) == weights(whole)
         asked = Counter(log.read_text().split())
         assert set(asked.values()) == {1}
@@ -415,10 +415,10 @@ class TestByHand:
         folder, log = tmp_path / "run", tmp_path / "log"
         options = (*unlabelled, *SMALL, "--labels", tmp_path / "labels.csv", "--out", folder)
         assert self.run(laboratory, "run", *options, log=log, pace=99).code == 0
-        before, asked = facts(folder), log.read_text()
+        before, asked = round_records(folder), log.read_text()
         damage(folder / "checkpoint" / "round-00004.safetensors")
         assert self.run(laboratory, "resume", folder, "--recompute", log=log, pace=99).code == 0
-        assert facts(folder) == before
+        assert round_records(folder) == before
         assert log.read_text() == asked
 
     def test_labels_may_lie_in_the_persons_own_file(
@@ -455,7 +455,7 @@ class TestComparison:
         assert laboratory.run(*arguments, kill=Kill("os.write", 6, "half")).code == KILLED
         assert laboratory.run("resume", folder, kill=Kill("hybridal.runs.checkpoint.write", 1)).code == KILLED
         assert laboratory.run("resume", folder).code == 0
-        assert facts(folder) == facts(compared)
+        assert round_records(folder) == round_records(compared)
 
     @pytest.mark.parametrize("command", [("resume",), ("compare", "--resume")])
     def test_run_resumes_on_another_device(
@@ -467,7 +467,7 @@ class TestComparison:
         (folder / "rounds.jsonl").write_bytes(b"".join(lines[:-1]))
         assert hybridal(*command, folder).code == 2
         assert hybridal(*command, folder, "--device", "cpu", "--quiet").code == 0
-        assert facts(folder) == facts(compared)
+        assert round_records(folder) == round_records(compared)
         (place,) = Journal(folder / "places.jsonl").read()
         assert (place["rounds"], place["hardware"]["device"]) == (len(lines) - 1, "cpu")
 
@@ -479,7 +479,7 @@ class TestComparison:
             "hybridal: --recompute is for runs: a comparison computes what is damaged again by itself.\n",
         )
         assert hybridal("resume", folder, "--json").code == 0
-        assert facts(folder) == facts(compared)
+        assert round_records(folder) == round_records(compared)
 
 
 def test_the_error_that_stops_a_run_is_a_run_error(half: Path) -> None:

@@ -95,7 +95,7 @@ class TestRun:
         assert (result["folder"], result["schedule"]) == (str(folder), "fixed:3")
         assert (result["t_star"], result["update_sequence"]) == (None, "RRFF")
         assert result["rounds"] == [
-            json.loads(json.dumps(with_shown_figures(fact))) for fact in RunFolder(folder).history()
+            json.loads(json.dumps(with_shown_figures(record))) for record in RunFolder(folder).history()
         ]
         assert set(result["rounds"][0]["changes"]) == {"loss", "f1"}
 
@@ -105,13 +105,16 @@ class TestRun:
         assert (ended.code, ended.stderr) == (0, "")
         settings, history = RunFolder(folder).settings(), RunFolder(folder).history()
         assert (settings.protocol, settings.schedule, settings.stop) == ("best", "auto", "never")
-        assert [fact.cost.steps > 0 for fact in history] == [False, *(fact.update != "refit" for fact in history[1:])]
+        assert [record.cost.steps > 0 for record in history] == [
+            False,
+            *(record.update != "refit" for record in history[1:]),
+        ]
         assert (history[-1].update, history[-1].reason) == ("finetune:3", "the last round")
-        assert [fact.update for fact in history[:2]] == ["retrain", "retrain"]
-        assert [fact.validation.n for fact in history if fact.validation] == [3, 5, 7, 9]
+        assert [record.update for record in history[:2]] == ["retrain", "retrain"]
+        assert [record.validation.n for record in history if record.validation] == [3, 5, 7, 9]
         lines = ended.stdout.splitlines()
         assert [line.split()[:3] for line in lines[2:6]] == [
-            [str(fact.round), fact.update, str(fact.labels)] for fact in history
+            [str(record.round), record.update, str(record.labels)] for record in history
         ]
         assert len({len(line) for line in lines[1:6]}) == 1, "the columns are not aligned"
         assert lines[6].startswith("Schedule auto: retrain in rounds 1–2 (nothing has been learnt yet)")
@@ -131,7 +134,7 @@ class TestRun:
         ended = hybridal("run", *pool, *longer, "--stop", "auto", "--out", folder)
         assert (ended.code, ended.stderr) == (0, "")
         history = RunFolder(folder).history()
-        assert [fact.round for fact in history] == [1, 2, 3, 4]
+        assert [record.round for record in history] == [1, 2, 3, 4]
         assert history[3].labels == history[2].labels  # a last round over all labels, without new ones
         assert history[-1].test is not None
         lines = ended.stdout.splitlines()
@@ -201,7 +204,7 @@ class TestRun:
             test_every_round=True,
         )
         assert folder.task().classes == ("food", "sport")
-        assert all(fact.test is not None for fact in folder.history())
+        assert all(record.test is not None for record in folder.history())
 
     def test_a_folder_that_holds_a_run_is_left_alone(self, unbroken: Path, toy: tuple[str, ...]) -> None:
         before = (unbroken / "rounds.jsonl").read_bytes()

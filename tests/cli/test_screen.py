@@ -135,8 +135,8 @@ class TestLog:
 
     def test_long_updates_leave_the_columns_aligned(self) -> None:
         file, shown = file_and_screen(terminal=False, spec="auto")
-        for fact in (SETTLED[0], replace(SETTLED[1], update="replay:equal:balanced")):
-            shown.round_done([fact])
+        for record in (SETTLED[0], replace(SETTLED[1], update="replay:equal:balanced")):
+            shown.round_done([record])
         lines = file.getvalue().splitlines()
         assert lines[2].split()[1] == "replay:equal:balanced"
         assert len({len(line) for line in lines}) == 1
@@ -157,8 +157,8 @@ class TestLog:
 
     def test_comparison_gets_a_header(self) -> None:
         file, shown = file_and_screen(terminal=False, spec="retrain")
-        for fact in SETTLED:
-            shown.round_done([fact])
+        for record in SETTLED:
+            shown.round_done([record])
         assert file.getvalue().count("accuracy") == 1
         assert len(file.getvalue().splitlines()) == 5
 

@@ -22,9 +22,9 @@ def record(folder: StudyFolder, rounds: int) -> None:
     """A trunk on which accuracy never calms down."""
     (cell,) = folder.cells
     folder.home(cell).mkdir(parents=True)
-    for fact in fake_history((), 0, rounds):
-        changes = {"accuracy": None if fact.round == 1 else 0.5}
-        folder.journal(cell).append({**fact.to_json(), "changes": changes, "seconds": {"train": 60.0}})
+    for round_record in fake_history((), 0, rounds):
+        changes = {"accuracy": None if round_record.round == 1 else 0.5}
+        folder.journal(cell).append({**round_record.to_json(), "changes": changes, "seconds": {"train": 60.0}})
 
 
 def printed(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -78,7 +78,7 @@ def test_lines_of_json(tmp_path: Path) -> None:
 def test_a_run_decides_again_as_it_did(unbroken: Path) -> None:
     found = decided(unbroken, "--epsilon", "0.9", "--patience", "1")
     assert (found["t_star"], found["first_finetune_round"]) == (2, 3)
-    assert found["changes"] == [fact.changes["accuracy"] for fact in RunFolder(unbroken).history()]
+    assert found["changes"] == [record.changes["accuracy"] for record in RunFolder(unbroken).history()]
     assert decided(unbroken, "--epsilon", "0.9", "--patience", "4")["t_star"] is None
 
 

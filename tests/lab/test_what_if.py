@@ -216,19 +216,19 @@ def folder(tmp_path: Path) -> RunFolder:
 def test_run_folder_gives_the_decisions_of_the_live_run(folder: RunFolder, spec: str) -> None:
     schedule = HybridAL(spec.removeprefix("hybrid:"))
     history = fake_history(schedule.watches, seed=3)
-    for fact in history:
-        folder.append(fact)
+    for record in history:
+        folder.append(record)
     found = decisions(folder.path, None, schedule.signal.name)
     live = [schedule.decide(history[:t]).letter for t in range(len(history))]
     assert found["first_finetune_round"] == live.index("F") + 1
-    assert found["changes"] == [fact.changes[schedule.signal.name] for fact in history]
+    assert found["changes"] == [record.changes[schedule.signal.name] for record in history]
 
 
 def test_a_run_that_did_not_record_the_signal(folder: RunFolder) -> None:
     with pytest.raises(UserError, match="run has no recorded rounds yet"):
         decisions(folder.path, None, "alpha")
-    fact = fake_history((SIGNALS.make("accuracy"),), seed=1)[0]
-    folder.append(fact)
+    record = fake_history((SIGNALS.make("accuracy"),), seed=1)[0]
+    folder.append(record)
     with pytest.raises(
         UserError, match=r"did not record the signal 'alpha' \(it has accuracy\); run with `signals=alpha`"
     ):
@@ -237,9 +237,9 @@ def test_a_run_that_did_not_record_the_signal(folder: RunFolder) -> None:
 
 def test_every_run_knows_its_right_answers(folder: RunFolder) -> None:
     history = fake_history((), seed=3)
-    for fact in history:
-        folder.append(fact)
-    right = [fact.validation.right for fact in history if fact.validation is not None]
+    for record in history:
+        folder.append(record)
+    right = [record.validation.right for record in history if record.validation is not None]
     exact = [None, *(float(Fraction(abs(b - a), 100)) for a, b in pairwise(right))]
     assert decisions(folder.path, None, "accuracy")["changes"] == exact
     floats = [None, *(abs(b / 100 - a / 100) for a, b in pairwise(right))]

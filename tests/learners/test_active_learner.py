@@ -67,7 +67,7 @@ def teach(learner: ActiveLearner, rounds: int = 1) -> list[Round]:
 
 
 def without_seconds(history: Sequence[Round]) -> list[Round]:
-    return [replace(fact, seconds={}) for fact in history]
+    return [replace(record, seconds={}) for record in history]
 
 
 def weights_of(learner: ActiveLearner) -> dict[str, Any]:
@@ -87,9 +87,9 @@ def test_no_labels_at_all_can_start() -> None:
     assert learner.labels == {}
     ids = learner.query(5).ids
     assert set(ids) <= set(TASK.train.ids)
-    fact = learner.teach(TASK.answers(ids)).trained
-    assert fact is not None
-    assert (fact.labels, fact.update_sequence) == (5, "R")
+    record = learner.teach(TASK.answers(ids)).trained
+    assert record is not None
+    assert (record.labels, record.update_sequence) == (5, "R")
     assert learner.labels == TASK.answers(ids)
 
 
@@ -97,8 +97,8 @@ def test_a_partly_labelled_task_starts_from_its_labels() -> None:
     partly = np.where(np.arange(60) % 4 == 0, TASK.train.labels, UNKNOWN)
     learner = learner_of(hidden(TASK, partly))
     assert learner.labels == TASK.answers(TASK.train.ids[::4])
-    fact = learner.update()
-    assert (fact.labels, fact.cost.examples) == (15, 15 * fact.cost.epochs)
+    record = learner.update()
+    assert (record.labels, record.cost.examples) == (15, 15 * record.cost.epochs)
 
 
 def test_the_same_labels_give_the_same_learner_whether_the_task_knows_them_or_not() -> None:
@@ -110,8 +110,8 @@ def test_the_same_labels_give_the_same_learner_whether_the_task_knows_them_or_no
 def test_a_schedule_may_be_an_object_and_signals_names() -> None:
     learner = learner_of(schedule=FixedSwitch(2), signals=["loss"])
     history = teach(learner, 3)
-    assert [fact.update_sequence for fact in history] == ["R", "RF", "RFF"]
-    assert all(fact.changes.keys() == {"loss"} for fact in history)
+    assert [record.update_sequence for record in history] == ["R", "RF", "RFF"]
+    assert all(record.changes.keys() == {"loss"} for record in history)
     assert learner.settings.schedule == "fixed:2"
 
 
@@ -205,11 +205,11 @@ def test_query_of_zero_texts_is_refused(n: int) -> None:
 def test_validation_and_train_labels_may_come_together() -> None:
     learner = learner_of(hidden(TASK, validation=UNKNOWN))
     ids = [*TASK.validation.ids[:4], *TASK.train.ids[:8]]
-    fact = learner.teach(TASK.answers(ids)).trained
-    assert fact is not None
-    assert fact.labels == 8
-    assert fact.validation is not None
-    assert fact.validation.n == 4
+    record = learner.teach(TASK.answers(ids)).trained
+    assert record is not None
+    assert record.labels == 8
+    assert record.validation is not None
+    assert record.validation.n == 4
     assert set(learner.labels) == set(TASK.train.ids[:8])
     assert learner.validation_labels == TASK.answers(TASK.validation.ids[:4])
 
@@ -403,7 +403,7 @@ def test_observer_can_be_replaced(tmp_path: Path) -> None:
     teach(loaded)
     loaded.observer = Observer()
     teach(loaded)
-    assert [first.epochs, second.epochs] == [fact.cost.epochs for fact in loaded.history[:2]]
+    assert [first.epochs, second.epochs] == [record.cost.epochs for record in loaded.history[:2]]
 
 
 def test_second_save_appends_to_the_folder(tmp_path: Path) -> None:
@@ -416,7 +416,7 @@ def test_second_save_appends_to_the_folder(tmp_path: Path) -> None:
     teach(never, 3)
     never.query()
     folder = RunFolder.open(tmp_path / "run")
-    assert [fact.update_sequence for fact in folder.history()] == ["R", "RR", "RRF"]
+    assert [record.update_sequence for record in folder.history()] == ["R", "RR", "RRF"]
     assert len(list(folder.checkpoint.iterdir())) == 1
     loaded = ActiveLearner.load(tmp_path / "run")
     assert without_seconds(loaded.history)[-1] == without_seconds(never.history)[-1]
@@ -445,9 +445,9 @@ def test_validation_labels_may_come_before_training_labels() -> None:
     result = learner.teach(TASK.answers(batch.ids[:2]))
     assert (result.learnt, result.measured, result.trained) == (0, 2, None)
     assert (len(learner.labels), len(learner.validation_labels)) == (0, 2)
-    fact = learner.teach(TASK.answers(batch.ids[2:])).trained
-    assert fact is not None
-    assert fact.labels == 18
+    record = learner.teach(TASK.answers(batch.ids[2:])).trained
+    assert record is not None
+    assert record.labels == 18
 
 
 def test_an_update_that_is_interrupted_leaves_the_model_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -635,8 +635,8 @@ def test_a_callback_labels_round_after_round() -> None:
         return known.answers(texts)
 
     learner = ActiveLearner(blank, "tiny", "retrain", "quick", device="cpu", batch=20, candidates=40, max_epochs=1)
-    facts = learner.run(Callback(ask), rounds=2)
-    assert [fact.labels for fact in facts] == [20, 40]
+    records = learner.run(Callback(ask), rounds=2)
+    assert [record.labels for record in records] == [20, 40]
     # The validation texts came first, and nothing was asked for twice.
     assert set(asked[:40]) == set(known.validation.ids)
     assert len(asked) == len(set(asked)) == 40 + 40
@@ -668,13 +668,13 @@ def test_unlabelled_task_starts_with_a_probe_and_draws_validation(tmp_path: Path
     learner = by_default(blank())
     measured: list[int] = []
     for _ in range(4):
-        fact = learner.teach(TASK.answers(learner.query().ids)).trained
-        assert fact is not None
-        measured.append(fact.validation.n if fact.validation else 0)
-        assert fact.labels + measured[-1] == 10 * fact.round
+        record = learner.teach(TASK.answers(learner.query().ids)).trained
+        assert record is not None
+        measured.append(record.validation.n if record.validation else 0)
+        assert record.labels + measured[-1] == 10 * record.round
         learner.save(tmp_path / "run")
     assert measured == [1, 2, 3, 4]
-    assert [fact.cost.steps > 0 for fact in learner.history] == [False, True, False, True]  # the head alone between
+    assert [record.cost.steps > 0 for record in learner.history] == [False, True, False, True]  # the head alone between
     again = ActiveLearner.load(tmp_path / "run")
     assert again.query().ids == learner.query().ids
     ours, theirs = (one.teach(TASK.answers(one.query().ids)).trained for one in (learner, again))
@@ -686,28 +686,28 @@ def test_unlabelled_task_starts_with_a_probe_and_draws_validation(tmp_path: Path
 
 def test_validation_labels_that_are_there_are_used_and_cost_nothing() -> None:
     learner = by_default(replace(TASK, train=blank().train))
-    fact = learner.teach(TASK.answers(learner.query().ids)).trained
-    assert fact is not None
-    assert fact.validation is not None
-    assert (fact.labels, fact.validation.n) == (10, 20)
+    record = learner.teach(TASK.answers(learner.query().ids)).trained
+    assert record is not None
+    assert record.validation is not None
+    assert (record.labels, record.validation.n) == (10, 20)
 
 
 def test_all_validation_labels_that_are_there_are_used() -> None:
     many = toy_task(train=20, validation=70, test=0)
     learner = by_default(hidden(many))
-    fact = learner.teach(many.answers(learner.query().ids)).trained
-    assert fact is not None
-    assert fact.validation is not None
-    assert fact.validation.n == 70  # more than a share would take
+    record = learner.teach(many.answers(learner.query().ids)).trained
+    assert record is not None
+    assert record.validation is not None
+    assert record.validation.n == 70  # more than a share would take
 
 
 def test_an_update_between_a_query_and_its_labels_measures_on_those_there_are() -> None:
     learner = by_default(blank())
     learner.teach(TASK.answers(learner.query().ids))
     asked = learner.query(20).ids
-    fact = learner.update()
-    assert fact.validation is not None
-    assert fact.validation.n == 1
+    record = learner.update()
+    assert record.validation is not None
+    assert record.validation.n == 1
     after = learner.teach(TASK.answers(asked))  # what was asked for before is still welcome
     assert after is not None
     assert after.labels + (after.validation.n if after.validation else 0) == 30
@@ -729,7 +729,7 @@ def test_a_new_head_on_a_trained_encoder_gets_the_temperature_of_a_trained_model
     for _ in range(3):
         learner.teach(TASK.answers(learner.query(8).ids))
     probe, trained, refitted = learner.history
-    assert [fact.cost.steps > 0 for fact in learner.history] == [False, True, False]
+    assert [record.cost.steps > 0 for record in learner.history] == [False, True, False]
     assert probe.temperature == pytest.approx(1.0, abs=1e-3)
     assert refitted.temperature is not None
     assert trained.temperature is not None

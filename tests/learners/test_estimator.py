@@ -71,11 +71,11 @@ def test_each_update_is_what_scikit_learn_would_do(make: Any) -> None:
         found = learner.predict_proba(X_VALIDATION)
         np.testing.assert_allclose(found, direct.predict_proba(X_VALIDATION), atol=1e-12)
         np.testing.assert_allclose(found.sum(axis=1), 1.0)
-    fact = learner.history[-1]
-    assert fact.update_sequence == "RRFFF"
-    assert fact.validation is not None
-    assert fact.validation.accuracy == np.mean(found.argmax(axis=1) == TASK.validation.labels)
-    assert fact.validation.accuracy > 0.6
+    record = learner.history[-1]
+    assert record.update_sequence == "RRFFF"
+    assert record.validation is not None
+    assert record.validation.accuracy == np.mean(found.argmax(axis=1) == TASK.validation.labels)
+    assert record.validation.accuracy > 0.6
 
 
 def test_newonly_learns_only_the_newest_labels() -> None:
@@ -83,9 +83,9 @@ def test_newonly_learns_only_the_newest_labels() -> None:
     direct = None
     for _ in range(3):
         ids = learner.query().ids
-        fact = learner.teach(TASK.answers(ids)).trained
-        assert fact is not None
-        assert fact.cost.examples == 9
+        record = learner.teach(TASK.answers(ids)).trained
+        assert record is not None
+        assert record.cost.examples == 9
         rows, y = rows_of(ids), labels_of(ids)
         direct = bayes().fit(X[rows], y) if direct is None else direct.partial_fit(X[rows], y)
     assert direct is not None
@@ -96,8 +96,8 @@ def test_newonly_with_nothing_new_leaves_the_estimator_as_it_is() -> None:
     learner = learner_of(bayes(), "newonly")
     learner.teach(TASK.answers(learner.query().ids))
     before = learner.predict_proba(X_VALIDATION)
-    fact = learner.update()
-    assert (fact.cost.examples, fact.cost.steps) == (0, 0)
+    record = learner.update()
+    assert (record.cost.examples, record.cost.steps) == (0, 0)
     assert np.array_equal(learner.predict_proba(X_VALIDATION), before)
 
 
@@ -105,8 +105,8 @@ def test_a_hybrid_schedule_decides_by_accuracy() -> None:
     learner = learner_of(sgd(), "hybrid:accuracy:1.5:2")
     for _ in range(5):
         learner.teach(TASK.answers(learner.query().ids))
-    assert [fact.update_sequence for fact in learner.history] == ["R", "RR", "RRR", "RRRF", "RRRFF"]
-    changes = [fact.changes["accuracy"] for fact in learner.history]
+    assert [record.update_sequence for record in learner.history] == ["R", "RR", "RRR", "RRRF", "RRRFF"]
+    changes = [record.changes["accuracy"] for record in learner.history]
     assert changes[0] is None
     assert all(change is not None for change in changes[1:])
 
@@ -142,15 +142,15 @@ def test_a_class_that_comes_late_is_learnt_with_all_that_came_before(make: Any, 
     assert early.shape == (30, 3)
     assert not early[:, 2].any()
     learner.teach(TASK.answers([*first_ids(0, 6)[5:], *first_ids(1, 6)[5:]]))
-    fact = learner.teach(TASK.answers(first_ids(2, 6))).trained
-    assert fact is not None
+    record = learner.teach(TASK.answers(first_ids(2, 6))).trained
+    assert record is not None
     late = learner.predict_proba(X_VALIDATION)
     ids = list(learner.labels)
     whole = make().fit(X[rows_of(ids)], labels_of(ids))
     np.testing.assert_allclose(late, whole.predict_proba(X_VALIDATION))
-    assert fact.cost.examples == 18  # and the cost says what was really trained on
-    assert fact.validation is not None
-    assert np.isfinite(fact.validation.nll)
+    assert record.cost.examples == 18  # and the cost says what was really trained on
+    assert record.validation is not None
+    assert np.isfinite(record.validation.nll)
 
 
 def test_some_estimators_learn_nothing_from_one_class() -> None:
@@ -159,9 +159,9 @@ def test_some_estimators_learn_nothing_from_one_class() -> None:
         learner.teach(TASK.answers(first_ids(0, 4)))
     assert set(learner.labels) == set(first_ids(0, 4))  # nothing is lost
     assert learner.history == []
-    fact = learner.teach(TASK.answers(first_ids(1, 4))).trained
-    assert fact is not None
-    assert fact.labels == 8
+    record = learner.teach(TASK.answers(first_ids(1, 4))).trained
+    assert record is not None
+    assert record.labels == 8
 
 
 def test_some_estimators_learn_from_one_class() -> None:
@@ -239,9 +239,9 @@ def test_rows_with_zero_weight_change_nothing(schedule: str) -> None:
 
 def test_validation_rows_may_be_missing_if_nothing_needs_them() -> None:
     learner = EstimatorLearner(bayes(), X, X[:0], [], TASK.classes, TASK.train.ids, "retrain")
-    fact = learner.teach(TASK.answers(learner.query(9).ids)).trained
-    assert fact is not None
-    assert fact.validation is None
+    record = learner.teach(TASK.answers(learner.query(9).ids)).trained
+    assert record is not None
+    assert record.validation is None
     with pytest.raises(UserError, match="y_validation: got 29 labels for the 30 rows"):
         EstimatorLearner(bayes(), X, X_VALIDATION, Y_VALIDATION[1:], TASK.classes)
 
@@ -323,5 +323,5 @@ def test_same_seed_gives_the_same_run() -> None:
         learner = learner_of(sgd(), "hybrid:accuracy", acquisition="badge", seed=5)
         for _ in range(3):
             learner.teach(TASK.answers(learner.query().ids))
-        histories.append([replace(fact, seconds={}) for fact in learner.history])
+        histories.append([replace(record, seconds={}) for record in learner.history])
     assert histories[0] == histories[1]

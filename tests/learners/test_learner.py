@@ -131,8 +131,8 @@ def test_query_is_empty_when_all_is_labelled() -> None:
     learner = learner_of()
     learner.teach(TRUTH)
     assert learner.query().ids == []
-    fact = learner.update()
-    assert fact.labels == SIZE
+    round_record = learner.update()
+    assert round_record.labels == SIZE
 
 
 @pytest.mark.parametrize("n", [0, -3, 2.5, "3", True])
@@ -173,13 +173,13 @@ def test_teaching_learns_as_the_schedule_says() -> None:
     learner = learner_of("fixed:3")
     words = []
     for _ in range(4):
-        fact = learner.teach(answers(learner.query().ids)).trained
-        assert fact is not None
-        assert fact is learner.history[-1]
-        words.append(fact.update_sequence)
+        round_record = learner.teach(answers(learner.query().ids)).trained
+        assert round_record is not None
+        assert round_record is learner.history[-1]
+        words.append(round_record.update_sequence)
     assert words == ["R", "RR", "RRF", "RRFF"]
-    assert [fact.labels for fact in learner.history] == [6, 12, 18, 24]
-    assert [fact.round for fact in learner.history] == [1, 2, 3, 4]
+    assert [round_record.labels for round_record in learner.history] == [6, 12, 18, 24]
+    assert [round_record.round for round_record in learner.history] == [1, 2, 3, 4]
 
 
 def test_labels_are_in_the_order_of_arrival(learner: Learner) -> None:
@@ -366,9 +366,9 @@ def test_a_label_may_be_corrected() -> None:
 def test_a_correction_is_new_to_a_model_that_learns_only_the_new() -> None:
     learner = taught(2, schedule="newonly")
     corrected, label = next(iter(learner.labels.items()))
-    fact = learner.teach({corrected: "down" if label == "up" else "up"}).trained
-    assert fact is not None
-    assert fact.cost.examples == 1
+    round_record = learner.teach({corrected: "down" if label == "up" else "up"}).trained
+    assert round_record is not None
+    assert round_record.cost.examples == 1
 
 
 @pytest.mark.parametrize(
@@ -390,9 +390,9 @@ def test_batch_with_an_unknown_id_changes_nothing(wrong: dict[str, str], message
     assert learner.labels == labels
     assert learner.history == history
     assert learner.query(4).ids == asked
-    fact = learner.teach(answers(asked)).trained
-    assert fact is not None
-    assert fact.labels == 10
+    round_record = learner.teach(answers(asked)).trained
+    assert round_record is not None
+    assert round_record.labels == 10
 
 
 def test_without_labels_there_is_nothing_to_learn(learner: Learner) -> None:
@@ -410,9 +410,9 @@ def test_a_withdrawn_label_is_not_learnt_from_and_may_be_asked_for_again() -> No
     learner.withdraw([id])
     assert id not in learner.labels
     assert id in learner.query(SIZE).ids
-    fact = learner.update()
-    assert fact.labels == 11
-    assert fact.cost.examples == 11
+    round_record = learner.update()
+    assert round_record.labels == 11
+    assert round_record.cost.examples == 11
 
 
 def test_withdrawing_an_unlabelled_text_changes_nothing() -> None:
@@ -461,5 +461,7 @@ def test_a_task_with_all_its_labels_is_a_simulation_that_starts_from_none() -> N
 
 def test_two_learners_taught_alike_are_alike() -> None:
     one, other = taught(3), taught(3)
-    assert [replace(fact, seconds={}) for fact in one.history] == [replace(fact, seconds={}) for fact in other.history]
+    assert [replace(round_record, seconds={}) for round_record in one.history] == [
+        replace(round_record, seconds={}) for round_record in other.history
+    ]
     assert one.query().ids == other.query().ids

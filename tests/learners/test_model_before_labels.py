@@ -47,7 +47,7 @@ def test_rounds_are_those_of_a_learner_that_predicted_nothing_before() -> None:
             learner.predict(TEXTS)
         for _ in range(2):  # a probe, then a training
             learner.teach(TASK.answers(learner.query(20).ids))
-        return [replace(fact, seconds={}) for fact in learner.history], learner.predict_proba(TEXTS)
+        return [replace(record, seconds={}) for record in learner.history], learner.predict_proba(TEXTS)
 
     (records, found), (expected, others) = taught(predicts_before=True), taught(predicts_before=False)
     assert records == expected

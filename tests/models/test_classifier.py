@@ -179,9 +179,9 @@ def test_every_architecture_learns_and_shows_its_features(backbone: Backbone, ta
 def test_every_architecture_is_exported_for_transformers(backbone: Backbone, task: Task, tmp_path: Path) -> None:
     classifier, examples = classifier_of(backbone, task), examples_of(backbone, task.train, range(20))
     fit(classifier, Plan(classifier.pretrained, examples.rows), examples, None, examples.labels, RULES, 1, 1)
-    fact = Round(1, "retrain", "R", 20, Cost(), 1, None, None, None, {}, (), ())
+    record = Round(1, "retrain", "R", 20, Cost(), 1, None, None, None, {}, (), ())
     settings = Settings("toy", backbone=backbone.name, overrides={"max_length": LENGTH})
-    export_model(classifier, backbone.encoder(LENGTH), task, settings, fact, tmp_path / "model")
+    export_model(classifier, backbone.encoder(LENGTH), task, settings, record, tmp_path / "model")
 
     module = AutoModelForSequenceClassification.from_pretrained(tmp_path / "model")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
@@ -201,9 +201,9 @@ def test_every_architecture_is_exported_for_pipelines_with_several_labels(
 ) -> None:
     task = multi_label_task(train=12, validation=0, test=0)
     classifier, examples = classifier_of(backbone, task, pooling=pooling), examples_of(backbone, task.train)
-    fact = Round(1, "retrain", "R", 20, Cost(), 1, 1.7, None, None, {}, (), (), thresholds=(0.2, 0.4, 0.6))
+    record = Round(1, "retrain", "R", 20, Cost(), 1, 1.7, None, None, {}, (), (), thresholds=(0.2, 0.4, 0.6))
     settings = Settings("topics", backbone=backbone.name, overrides={"max_length": LENGTH})
-    export_model(classifier, backbone.encoder(LENGTH), task, settings, fact, tmp_path / "model")
+    export_model(classifier, backbone.encoder(LENGTH), task, settings, record, tmp_path / "model")
 
     register_pooled()
     classify = pipeline("text-classification", model=str(tmp_path / "model"), top_k=None, device="cpu")

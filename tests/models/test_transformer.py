@@ -330,8 +330,8 @@ def test_the_fast_path_asks_for_the_same_texts_as_the_plain_one(task: Task, tiny
         experiment = build_experiment(asked, task, build_model(asked, task, signals), signals)
         state, ids = experiment.start(), []
         for update in ("retrain", "retrain", "finetune", "finetune"):
-            state, fact = experiment.advance(state, UPDATES.make(update))
-            ids.append(fact.acquired)
+            state, record = experiment.advance(state, UPDATES.make(update))
+            ids.append(record.acquired)
         acquired.append(ids)
     assert acquired[0] == acquired[1]
 

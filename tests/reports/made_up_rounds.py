@@ -91,6 +91,6 @@ def without_measures(history: tuple[Round, ...]) -> tuple[Round, ...]:
     """The same rounds without validation, test, signals or times."""
     none: Mapping[str, float | None] = {}
     return tuple(
-        replace(fact, temperature=None, validation=None, test=None, changes=none, seconds={}, acquired=(), scores=())
-        for fact in history
+        replace(record, temperature=None, validation=None, test=None, changes=none, seconds={}, acquired=(), scores=())
+        for record in history
     )

@@ -30,13 +30,13 @@ def test_totals_are_sums_over_rounds() -> None:
     history = history_of("hybrid:accuracy")
     cost = told.total_cost(history)
     for name in ("steps", "examples", "tokens", "epochs"):
-        assert getattr(cost, name) == sum(getattr(fact.cost, name) for fact in history)
-    assert told.total_seconds(history)["train"] == pytest.approx(sum(fact.seconds["train"] for fact in history))
+        assert getattr(cost, name) == sum(getattr(record.cost, name) for record in history)
+    assert told.total_seconds(history)["train"] == pytest.approx(sum(record.seconds["train"] for record in history))
 
 
 def test_phases_come_in_their_order_and_unknown_ones_last() -> None:
-    fact = replace(history_of("retrain", 1)[0], seconds={"test": 1.0, "select": 1.0, "train": 1.0})
-    assert told.phase_names({"retrain": [fact]}) == ["train", "select", "test"]
+    record = replace(history_of("retrain", 1)[0], seconds={"test": 1.0, "select": 1.0, "train": 1.0})
+    assert told.phase_names({"retrain": [record]}) == ["train", "select", "test"]
 
 
 def test_final_scores_use_test_if_all_schedules_have_it() -> None:

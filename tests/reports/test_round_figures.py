@@ -59,15 +59,16 @@ def test_learning_curve_has_the_recorded_values() -> None:
     figure = learning_curve(histories)
     for axes, name in zip(figure.axes, ("accuracy", "f1"), strict=False):
         for spec, history in histories.items():
-            assert ([float(fact.round) for fact in history], [getattr(f.validation, name) for f in history]) in lines(
-                axes, spec
-            )
+            assert (
+                [float(record.round) for record in history],
+                [getattr(f.validation, name) for f in history],
+            ) in lines(axes, spec)
             assert lines(axes, spec, ":") == [([10.0], [getattr(history[-1].test, name)])]
 
 
 def test_a_macro_f1_that_cannot_be_known_is_not_drawn() -> None:
     few = Metrics(8, 8, 1.0, 0.5, 0.1, 0.2, 0.3, 0.1, 0.2, support=(8, 0))
-    history = [replace(fact, validation=few, test=None) for fact in history_of("retrain", 3)]
+    history = [replace(record, validation=few, test=None) for record in history_of("retrain", 3)]
     accuracy, f1 = learning_curve({"retrain": history}).axes
     assert any(len(xs(line)) == 3 for line in accuracy.get_lines())
     assert not any(len(xs(line)) for line in f1.get_lines())
@@ -90,15 +91,15 @@ def test_calibration_has_raw_and_scaled() -> None:
     figure = calibration_curves({"finetune": history})
     for axes, name in zip(figure.axes, ("nll", "ece"), strict=False):
         drawn = [ys(line) for line in axes.get_lines() if len(xs(line)) == 10]
-        assert [getattr(fact.validation, name) for fact in history] in drawn
-        assert [getattr(fact.validation, f"{name}_scaled") for fact in history] in drawn
+        assert [getattr(record.validation, name) for record in history] in drawn
+        assert [getattr(record.validation, f"{name}_scaled") for record in history] in drawn
 
 
 def test_steps_add_up() -> None:
     histories = histories_of("retrain", "finetune")
     axes = step_curve(histories).axes[0]
     for spec, history in histories.items():
-        assert lines(axes, spec)[0][1][-1] == sum(fact.cost.steps for fact in history)
+        assert lines(axes, spec)[0][1][-1] == sum(record.cost.steps for record in history)
 
 
 def test_phases_stack_to_the_whole_time() -> None:
@@ -107,10 +108,10 @@ def test_phases_stack_to_the_whole_time() -> None:
     tops = [
         max(bar.get_y() + bar.get_height() for bar in drawn if round(bar.get_x() + 0.36) == t) for t in range(1, 11)
     ]
-    assert tops == pytest.approx([sum(fact.seconds.values()) for fact in history])
+    assert tops == pytest.approx([sum(record.seconds.values()) for record in history])
     many = bars(phase_seconds(histories_of("fixed:4", "retrain")).axes[0])
     assert max(bar.get_x() + bar.get_width() for bar in many) == pytest.approx(
-        sum(sum(fact.seconds.values()) for fact in history_of("retrain"))
+        sum(sum(record.seconds.values()) for record in history_of("retrain"))
     )
 
 
@@ -139,7 +140,7 @@ def test_stable_rounds_are_filled_and_t_star_is_marked() -> None:
     marks = [line for line in axes.get_lines() if line.get_marker() not in (None, "None", "")]
     filled = [x for line in marks if line.get_markerfacecolor() == style_of(SPEC).light for x in xs(line)]
     moved = [x for line in marks if line.get_markerfacecolor() == SURFACE for x in xs(line)]
-    streaks = DETECTOR.streaks([fact.changes["accuracy"] for fact in history_of(SPEC)])
+    streaks = DETECTOR.streaks([record.changes["accuracy"] for record in history_of(SPEC)])
     assert filled == [round for round, streak in enumerate(streaks, start=1) if streak]
     assert sorted(filled + moved) == [float(t) for t in range(2, 11)]
     assert {text.get_text() for text in axes.texts} >= {"t* = 7", "ε = 0.005"}
@@ -147,10 +148,10 @@ def test_stable_rounds_are_filled_and_t_star_is_marked() -> None:
 
 def test_zero_change_is_drawn_below_all_others() -> None:
     history = history_of(SPEC)
-    assert 0 in [fact.changes["accuracy"] for fact in history]
+    assert 0 in [record.changes["accuracy"] for record in history]
     axes = drawn(history).axes[0]
     curve = next(line for line in axes.get_lines() if len(xs(line)) == 9)
-    positive = [change for fact in history if (change := fact.changes["accuracy"])]
+    positive = [change for record in history if (change := record.changes["accuracy"])]
     assert min(ys(curve)) < min(positive)
     assert "no change" in [text.get_text() for text in axes.texts]
     assert all(tick.get_position()[1] > axes.get_ylim()[0] for tick in axes.get_yticklabels())
@@ -159,7 +160,8 @@ def test_zero_change_is_drawn_below_all_others() -> None:
 @pytest.mark.parametrize("value", [0.0, 1e-300, 1e-9, 1.0, 1e12])
 def test_any_size_of_change_can_be_drawn(value: float) -> None:
     history = tuple(
-        replace(fact, changes={"accuracy": None if fact.round == 1 else value}) for fact in history_of("retrain", 4)
+        replace(record, changes={"accuracy": None if record.round == 1 else value})
+        for record in history_of("retrain", 4)
     )
     for detector in (DETECTOR, None):
         assert to_svg(drawn(history, detector)).startswith("<svg")
@@ -175,8 +177,8 @@ def test_two_thresholds_on_one_signal_are_both_drawn() -> None:
 @pytest.mark.parametrize("values", [(0.21, 0.39), (1e-7, 1e3), (0.004, 0.006), (3.0, 3.0)])
 def test_the_axis_always_has_ticks_and_never_too_many(values: tuple[float, float]) -> None:
     history = tuple(
-        replace(fact, changes={"accuracy": None if fact.round == 1 else values[fact.round % 2]})
-        for fact in history_of("retrain", 3)
+        replace(record, changes={"accuracy": None if record.round == 1 else values[record.round % 2]})
+        for record in history_of("retrain", 3)
     )
     axes = drawn(history, None).axes[0]
     low, high = axes.get_ylim()

@@ -26,8 +26,8 @@ HOSTILE = "<script>alert('x')</script>\"><img src=https://evil.example/x onerror
 def run_folder(path: Path, history: tuple[Round, ...], about: dict[str, Any] = ABOUT) -> RunFolder:
     write_about(path / "run.json", about)
     folder = RunFolder.open(path)
-    for fact in history:
-        folder.append(fact)
+    for record in history:
+        folder.append(record)
     return folder
 
 
@@ -79,13 +79,15 @@ def test_comparison_report_is_self_contained(comparison_html: str) -> None:
 def test_the_table_of_rounds_holds_the_exact_facts(run_html: str) -> None:
     history, found = history_of("hybrid:accuracy"), columns(read_page(run_html).tables["table-1"])
     assert [float(cell.value or "nan") for cell in found["NLL scaled"]] == [
-        fact.validation.nll_scaled for fact in history if fact.validation
+        record.validation.nll_scaled for record in history if record.validation
     ]
-    assert [cell.text for cell in found["NLL"]] == [f"{fact.validation.nll:.3f}" for fact in history if fact.validation]
-    assert [int(cell.value or 0) for cell in found["Tokens"]] == [fact.cost.tokens for fact in history]
+    assert [cell.text for cell in found["NLL"]] == [
+        f"{record.validation.nll:.3f}" for record in history if record.validation
+    ]
+    assert [int(cell.value or 0) for cell in found["Tokens"]] == [record.cost.tokens for record in history]
     assert [cell.text for cell in found["Update"]] == ["Retrain"] * 7 + ["FineTune"] * 3
     assert ["stable" in cell.kinds for cell in found["Δ accuracy"]] == [
-        (change := fact.changes["accuracy"]) is not None and change < 0.005 for fact in history
+        (change := record.changes["accuracy"]) is not None and change < 0.005 for record in history
     ]
 
 
@@ -93,7 +95,7 @@ def test_the_story_and_the_cost_come_first_and_agree_with_the_facts(run_html: st
     page = read_page(run_html)
     assert "10 rounds, 192 labels." in page.texts["story"]
     assert "(rounds 6 and 7), so from round 8 on" in page.texts["story"]
-    assert f"{sum(fact.cost.steps for fact in history_of('hybrid:accuracy'))} optimiser steps" in page.texts["cost"]
+    assert f"{sum(record.cost.steps for record in history_of('hybrid:accuracy'))} optimiser steps" in page.texts["cost"]
     assert run_html.index('id="story"') < run_html.index("<figure")
 
 
@@ -120,13 +122,15 @@ def test_the_comparison_holds_the_exact_facts(comparison_html: str) -> None:
     page, histories = read_page(comparison_html), histories_of(*SPECS)
     found = columns(page.tables["table-front-1"])
     last = [history[-1] for history in histories.values()]
-    assert [float(cell.value or "nan") for cell in found["Macro-F1"]] == [fact.test.f1 for fact in last if fact.test]
+    assert [float(cell.value or "nan") for cell in found["Macro-F1"]] == [
+        record.test.f1 for record in last if record.test
+    ]
     assert [cell.hint for cell in found["Schedule"]] == list(histories)
     assert [cell.text for cell in found["t*"]] == ["–", "–", "–", "7", "6"]
     assert [cell.text for cell in found["Updates"]] == ["R×10", "F×10", "R×3 F×7", "R×7 F×3", "R×6 F×4"]
     best = [cell.text for cell in found["Steps"] if "best" in cell.kinds]
-    assert best == [f"{min(sum(fact.cost.steps for fact in history) for history in histories.values()):,}"]
-    distinct = len({fact.update_sequence for history in histories.values() for fact in history})
+    assert best == [f"{min(sum(record.cost.steps for record in history) for history in histories.values()):,}"]
+    distinct = len({record.update_sequence for history in histories.values() for record in history})
     assert f"50 rounds, of which {distinct} are distinct" in page.texts["cost"]
     assert f"a sharing factor of {50 / distinct:.2f}" in page.texts["cost"]
     assert len(page.tables) == 1 + len(SPECS)
@@ -142,13 +146,13 @@ def auto_history(disagreement: float | None = 0.1) -> tuple[Round, ...]:
     reasons = {1: "nothing has been learnt yet", 2: "nothing has been learnt yet", 6: "1 new class"}
     return tuple(
         replace(
-            fact,
-            update="retrain" if fact.round in reasons else "replay:equal:balanced",
-            reason=reasons.get(fact.round, ""),
+            record,
+            update="retrain" if record.round in reasons else "replay:equal:balanced",
+            reason=reasons.get(record.round, ""),
             kept_epoch=1.5,
-            changes={"agreement": disagreement, "drift": 0.5 * (fact.round % 3)} if fact.round > 1 else {},
+            changes={"agreement": disagreement, "drift": 0.5 * (record.round % 3)} if record.round > 1 else {},
         )
-        for fact in history_of("retrain")
+        for record in history_of("retrain")
     )
 
 
@@ -188,7 +192,7 @@ def test_an_automatic_run_without_agreement_gets_no_advice() -> None:
 @pytest.mark.usefixtures("no_figures")
 def test_the_tiles_show_no_macro_f1_that_cannot_be_known() -> None:
     few = Metrics(24, 18, 0.75, 0.73, 0.8, 0.2, 0.4, 0.7, 0.1, support=(1,) * 24 + (0,) * 40)
-    history = [replace(fact, validation=few, test=None) for fact in history_of("retrain", 3)]
+    history = [replace(record, validation=few, test=None) for record in history_of("retrain", 3)]
     page = run_page(history, make_schedule("retrain"), ABOUT)
     tiles = {title: (entry.text, note) for title, entry, note in page.tiles}
     assert tiles["Macro-F1"] == ("–", "too few labels to tell")
@@ -200,7 +204,7 @@ def test_the_tiles_show_no_macro_f1_that_cannot_be_known() -> None:
 def test_a_comparison_of_models_that_guess_names_no_winner() -> None:
     guess = Metrics(40, 20, 0.5, 0.333, 0.7, 0.1, 0.5, 0.7, 0.1, support=(20, 20))
     histories = {
-        spec: [replace(fact, validation=guess, test=None) for fact in history_of(spec)]
+        spec: [replace(record, validation=guess, test=None) for record in history_of(spec)]
         for spec in ("retrain", "finetune")
     }
     page = comparison_page(histories, [*map(make_schedule, histories)], ABOUT)
@@ -227,13 +231,13 @@ def test_hostile_texts_are_only_texts(tmp_path: Path) -> None:
     }
     history = tuple(
         replace(
-            fact,
+            record,
             acquired=(HOSTILE,),
-            update=HOSTILE if fact.round == 2 else fact.update,
-            changes={HOSTILE: 0.1 * fact.round},
+            update=HOSTILE if record.round == 2 else record.update,
+            changes={HOSTILE: 0.1 * record.round},
             seconds={HOSTILE: 1.0},
         )
-        for fact in history_of("retrain", 3)
+        for record in history_of("retrain", 3)
     )
     html = write_report(run_folder(tmp_path, history, about)).read_text(encoding="utf-8")
     page = read_page(html)

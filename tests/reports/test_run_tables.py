@@ -21,19 +21,21 @@ def test_round_table_has_the_recorded_numbers() -> None:
     history, found = history_of("hybrid:accuracy"), columns()
     fields = {"Macro-F1": "f1", "Accuracy": "accuracy", "NLL": "nll", "NLL scaled": "nll_scaled", "Brier": "brier"}
     for heading, name in fields.items():
-        assert [cell.value for cell in found[heading]] == [getattr(fact.validation, name) for fact in history]
+        assert [cell.value for cell in found[heading]] == [getattr(record.validation, name) for record in history]
     assert [cell.value for cell in found["Test F1"]][:-1] == [None] * 9
     assert history[-1].test is not None
     assert found["Test F1"][-1].value == history[-1].test.f1
-    assert [cell.value for cell in found["Steps"]] == [fact.cost.steps for fact in history]
-    assert [cell.value for cell in found["Training"]] == [fact.training_time for fact in history]
-    assert [cell.value for cell in found["Δ accuracy"]] == [fact.changes["accuracy"] for fact in history]
-    assert [cell.text for cell in found["Epochs"]] == [f"{fact.cost.epochs} ({fact.kept_epoch})" for fact in history]
+    assert [cell.value for cell in found["Steps"]] == [record.cost.steps for record in history]
+    assert [cell.value for cell in found["Training"]] == [record.training_time for record in history]
+    assert [cell.value for cell in found["Δ accuracy"]] == [record.changes["accuracy"] for record in history]
+    assert [cell.text for cell in found["Epochs"]] == [
+        f"{record.cost.epochs} ({record.kept_epoch})" for record in history
+    ]
 
 
 def test_a_measure_that_cannot_be_estimated_is_a_dash() -> None:
     few = Metrics(8, 8, 1.0, 0.5, 0.1, 0.2, 0.3, 0.1, 0.2, support=(8, 0))
-    history = [replace(fact, validation=few, test=None) for fact in history_of("retrain", 2)]
+    history = [replace(record, validation=few, test=None) for record in history_of("retrain", 2)]
     table = round_table(history, {})
     found = {heading.title: row for heading, row in zip(table.columns, next(table.rows()), strict=True)}
     assert [found[name].text for name in ("Accuracy", "Macro-F1", "NLL", "ECE", "ECE scaled")] == [
@@ -73,14 +75,14 @@ def test_comparison_table_has_last_values_and_sums() -> None:
     last = [history[-1] for history in histories.values()]
     fields = {"Macro-F1": "f1", "Accuracy": "accuracy", "NLL": "nll", "NLL scaled": "nll_scaled", "ECE": "ece"}
     for heading, name in {**fields, "ECE scaled": "ece_scaled"}.items():
-        assert [cell.value for cell in found[heading]] == [getattr(fact.test, name) for fact in last]
+        assert [cell.value for cell in found[heading]] == [getattr(record.test, name) for record in last]
     for heading, name in {"Steps": "steps", "Tokens": "tokens"}.items():
-        sums = [sum(getattr(fact.cost, name) for fact in history) for history in histories.values()]
+        sums = [sum(getattr(record.cost, name) for record in history) for history in histories.values()]
         assert [cell.value for cell in found[heading]] == sums
-    times = [sum(fact.training_time for fact in history) for history in histories.values()]
+    times = [sum(record.training_time for record in history) for history in histories.values()]
     assert [cell.value for cell in found["Training time"]] == times
     assert [cell.value for cell in found["t*"]] == [None, None, None, 7, 6]
-    assert [cell.hint for cell in found["Updates"]] == [fact.update_sequence for fact in last]
+    assert [cell.hint for cell in found["Updates"]] == [record.update_sequence for record in last]
 
 
 def test_only_the_best_is_marked() -> None:

@@ -68,12 +68,12 @@ def with_reasons(reasons: Mapping[int, str], disagreement: float | None = 0.1) -
     """A run of `auto`: it retrained in these rounds, and replayed in the others."""
     return [
         replace(
-            fact,
-            update="retrain" if fact.round in reasons else "replay:equal:balanced",
-            reason=reasons.get(fact.round, ""),
-            changes={"agreement": disagreement if fact.round > 1 else None, "drift": None},
+            record,
+            update="retrain" if record.round in reasons else "replay:equal:balanced",
+            reason=reasons.get(record.round, ""),
+            changes={"agreement": disagreement if record.round > 1 else None, "drift": None},
         )
-        for fact in history_of("retrain")
+        for record in history_of("retrain")
     ]
 
 
@@ -91,10 +91,10 @@ def test_story_of_an_automatic_run_has_its_reasons() -> None:
 
 def test_reasons_given_by_a_schedule_are_shown() -> None:
     history: list[Round] = []
-    for fact in history_of("retrain"):
+    for record in history_of("retrain"):
         update = make_schedule("auto").decide(history)
-        history.append(replace(fact, update=update.spec, reason=update.reason, changes={"drift": 6.0}))
-    again = next(fact for fact in history[1:] if fact.reason)
+        history.append(replace(record, update=update.spec, reason=update.reason, changes={"drift": 6.0}))
+    again = next(record for record in history[1:] if record.reason)
     assert again.reason.startswith("drifted")
     assert f"In round 1 (nothing has been learnt yet), round {again.round} ({again.reason})" in told("auto", history)
 
@@ -107,8 +107,8 @@ def test_single_differing_round_is_named() -> None:
 
 def test_several_kinds_of_differing_rounds_are_named() -> None:
     history = [
-        replace(fact, update="refit") if fact.round in (3, 4) else fact
-        for fact in with_reasons({1: "nothing has been learnt yet"})[:6]
+        replace(record, update="refit") if record.round in (3, 4) else record
+        for record in with_reasons({1: "nothing has been learnt yet"})[:6]
     ]
     text = told("auto", history, 6)
     assert "In rounds 2, 5 and 6 the model went on" in text
@@ -117,7 +117,7 @@ def test_several_kinds_of_differing_rounds_are_named() -> None:
 
 def test_rounds_with_too_few_labels_to_train_on_are_not_called_trained() -> None:
     history = with_reasons(dict.fromkeys((1, 2, 3), "nothing has been learnt yet"))
-    assert [fact.labels for fact in history[:3]] == [48, 64, 80]
+    assert [record.labels for record in history[:3]] == [48, 64, 80]
     text = " ".join(story(history, make_schedule("auto"), 10, probe_until=70))
     assert "In rounds 1–2 there were too few labels to train on: the model was a logistic regression" in text
     assert "In round 3 (nothing has been learnt yet) the model was retrained" in text
@@ -130,7 +130,9 @@ def test_rounds_with_too_few_labels_to_train_on_are_not_called_trained() -> None
 
 
 def test_a_signal_that_settled_before_anything_was_trained() -> None:
-    history = [replace(fact, changes={"accuracy": 0.0 if fact.round > 1 else None}) for fact in history_of("fixed:4")]
+    history = [
+        replace(record, changes={"accuracy": 0.0 if record.round > 1 else None}) for record in history_of("fixed:4")
+    ]
     text = " ".join(story(history, make_schedule("hybrid:accuracy"), 10, probe_until=history[3].labels))
     assert "In rounds 4–10 the model was fine-tuned" in text
     assert "(rounds 2 and 3) before there was anything to train on." in text
@@ -159,7 +161,9 @@ def test_advice_looks_ahead_to_the_texts_that_are_left() -> None:
 
 def test_a_model_that_guesses_is_called_so_once() -> None:
     guess = metrics(400, 800, 0.1)
-    history = [replace(fact, validation=guess, test=None) for fact in with_reasons({1: "nothing has been learnt yet"})]
+    history = [
+        replace(record, validation=guess, test=None) for record in with_reasons({1: "nothing has been learnt yet"})
+    ]
     text = " ".join(story(history, make_schedule("auto"), 10, advice=outlook(history, ABOUT)))
     assert text.count("The model is no better than guessing: it is right on 400 of 800 validation texts") == 1
     assert text.endswith("is right on 400. Keep labelling.")
@@ -184,7 +188,7 @@ def test_a_run_that_ended_by_itself_is_at_its_end(stops: bool, stop: bool) -> No
 
 
 def test_frequent_update_changes_are_summarised() -> None:
-    history = [replace(fact, update=("retrain", "theirs")[fact.round % 2]) for fact in history_of("retrain")]
+    history = [replace(record, update=("retrain", "theirs")[record.round % 2]) for record in history_of("retrain")]
     assert "changed 9 times: 'theirs' in 5 rounds and 'retrain' in 5 rounds" in told("retrain", history)
 
 
@@ -201,11 +205,11 @@ def test_unknown_figures_are_left_out() -> None:
 def test_cost_is_the_sum_over_rounds() -> None:
     history = history_of("retrain")
     text = " ".join(cost_story(history))
-    assert f"{sum(fact.cost.steps for fact in history):,} optimiser steps" in text
+    assert f"{sum(record.cost.steps for record in history):,} optimiser steps" in text
     assert "186 thousand tokens" in text
-    assert sum(fact.cost.tokens for fact in history) == 186_000
+    assert sum(record.cost.tokens for record in history) == 186_000
     assert "train 1 min 19 s" in text
-    assert round(sum(fact.seconds["train"] for fact in history)) == 79
+    assert round(sum(record.seconds["train"] for record in history)) == 79
 
 
 @pytest.mark.parametrize("signal", SIGNALS.names())
@@ -247,8 +251,8 @@ def test_a_chosen_encoder_is_named_with_the_figures_that_speak_for_it() -> None:
         EncoderChoice("a", True, 100, {"a": 0.4, "b": 0.5}, "a: log loss 0.40 against 0.50 of b on 100 labels"),
     ]
     rounds = [
-        replace(fact, label_changes=LabelChanges(encoder=choice))
-        for fact, choice in zip(fake_history((), seed=1, rounds=4), choices, strict=True)
+        replace(record, label_changes=LabelChanges(encoder=choice))
+        for record, choice in zip(fake_history((), seed=1, rounds=4), choices, strict=True)
     ]
     assert encoder_story(fake_history((), seed=1, rounds=4)) == []
     assert encoder_story(rounds[:1]) == ["The encoder is a: fewer than 10 labels to compare encoders on."]

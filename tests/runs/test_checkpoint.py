@@ -41,7 +41,7 @@ def state_after(round: int) -> State:
     )
 
 
-def exact(state: State, fact: Round | None) -> Any:
+def exact(state: State, record: Round | None) -> Any:
     """All values of a state, bit for bit."""
 
     def bits(array: Any) -> tuple[str, tuple[int, ...], bytes]:
@@ -55,7 +55,7 @@ def exact(state: State, fact: Round | None) -> Any:
     snapshots = {signal: all_bits(parts) for signal, parts in state.snapshots.items()}
     return (
         state.round, state.update_sequence, pool, state.pool.newest, all_bits(state.weights), all_bits(state.moments),
-        snapshots, fact,
+        snapshots, record,
     )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ BARE = State(0, "", Pool.unlabelled(4))
 
 
 @pytest.mark.parametrize(
-    ("state", "fact"),
+    ("state", "record"),
     [
         (state_after(3), FACTS[2]),
         (BARE, None),
@@ -78,9 +78,9 @@ BARE = State(0, "", Pool.unlabelled(4))
     ],
     ids=["full", "before the first round", "no texts", "weights alone"],
 )
-def test_a_state_comes_back_bit_for_bit(tmp_path: Path, state: State, fact: Round | None) -> None:
-    checkpoint.save(tmp_path / "checkpoint", state, fact)
-    assert loaded(tmp_path / "checkpoint") == exact(state, fact)
+def test_a_state_comes_back_bit_for_bit(tmp_path: Path, state: State, record: Round | None) -> None:
+    checkpoint.save(tmp_path / "checkpoint", state, record)
+    assert loaded(tmp_path / "checkpoint") == exact(state, record)
 
 
 def test_missing_checkpoint_is_none(tmp_path: Path) -> None:
@@ -195,13 +195,13 @@ def test_no_flipped_byte_goes_unnoticed(saved: Path) -> None:
     assert noticed > len(flips) / 2
 
 
-@pytest.mark.parametrize("part", ["round", "update_sequence", "newest", "fact"])
+@pytest.mark.parametrize("part", ["round", "update_sequence", "newest", "record"])
 def test_metadata_is_covered_by_the_checksum(saved: Path, part: str) -> None:
     tensors = safetensors.torch.load_file(saved)
     with safetensors.safe_open(saved, framework="pt") as file:
         metadata = dict(file.metadata())
     about = json.loads(metadata["about"])
-    about[part] = {"round": 4, "update_sequence": "RRF", "newest": 2, "fact": None}[part]
+    about[part] = {"round": 4, "update_sequence": "RRF", "newest": 2, "record": None}[part]
     safetensors.torch.save_file(tensors, saved, {**metadata, "about": json.dumps(about)})
     with pytest.raises(RunError, match=DAMAGED):
         checkpoint.load(saved.parent)

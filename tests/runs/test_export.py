@@ -43,7 +43,7 @@ class Writes:
 
 
 def fact_of(**changes: Any) -> Round:
-    facts: dict[str, Any] = {
+    records: dict[str, Any] = {
         "round": 3,
         "update": "finetune",
         "update_sequence": "RRF",
@@ -57,7 +57,7 @@ def fact_of(**changes: Any) -> Round:
         "acquired": (),
         "scores": (),
     }
-    return Round(**{**facts, **changes})
+    return Round(**{**records, **changes})
 
 
 Export = Callable[..., Path]
@@ -127,8 +127,8 @@ SEVERAL = MultiLabelMetrics(
 )
 def test_the_card_with_several_labels_has_each_figure_and_threshold(spec: str, aim: str) -> None:
     settings = replace(SETTINGS, overrides={"thresholds": spec})
-    fact = fact_of(test=SEVERAL, validation=replace(SEVERAL, n=10, right=4), thresholds=(0.25, 0.5))
-    card = model_card(TOPICS, settings, fact, plain=True)
+    record = fact_of(test=SEVERAL, validation=replace(SEVERAL, n=10, right=4), thresholds=(0.25, 0.5))
+    card = model_card(TOPICS, settings, record, plain=True)
     assert "| split | texts | macro-F1 | micro-F1 | LRAP | exact match | Hamming loss | NLL |" in card
     few = "too few labels to tell"
     assert f"| validation | 10 | {few} | {few} | 0.800 | 0.350 (0.168 to 0.687) | 0.120 | 0.400 |" in card

@@ -54,8 +54,8 @@ def test_run_json_records_settings_task_and_hardware(folder: RunFolder) -> None:
 
 def test_facts_are_appended(folder: RunFolder) -> None:
     history = fake_history((), seed=1, rounds=3)
-    for fact in history:
-        folder.append(fact)
+    for round_record in history:
+        folder.append(round_record)
     assert folder.history() == history
     assert RunFolder.open(folder.path).history() == history
 
@@ -66,7 +66,7 @@ def test_later_choice_gets_its_own_line(folder: RunFolder) -> None:
     for ids in (("a",), ("b", "c")):
         folder.append(Chosen(1, ids, (0.5,) * len(ids), seconds={"score": 1.0}))
     folder.append(second)
-    assert [fact.acquired for fact in folder.history()] == [("b", "c"), second.acquired]
+    assert [round_record.acquired for round_record in folder.history()] == [("b", "c"), second.acquired]
     assert folder.history()[0].seconds == {**first.seconds, "score": 1.0}
     folder.append(Chosen(3))
     with pytest.raises(RunError, match=r"Line 5 of .*rounds\.jsonl is not a round"):
@@ -83,15 +83,15 @@ def test_a_line_that_lacks_a_fact_is_named(folder: RunFolder, lost: str) -> None
 
 
 def test_a_moved_folder_opens(folder: RunFolder, tmp_path: Path) -> None:
-    fact = fake_history((), seed=1, rounds=1)[0]
-    folder.append(fact)
+    round_record = fake_history((), seed=1, rounds=1)[0]
+    folder.append(round_record)
     shutil.move(folder.path, tmp_path / "elsewhere")
     moved = RunFolder.open(tmp_path / "elsewhere")
     assert moved.settings() == SETTINGS
     assert moved.task().fingerprint == TASK.fingerprint
-    assert moved.history() == [fact]
+    assert moved.history() == [round_record]
     with moved.locked():
-        moved.append(fact)
+        moved.append(round_record)
     assert len(moved.history()) == 2
 
 

@@ -43,7 +43,7 @@ class Listener(Observer):
         self.heard.append(("epoch", epoch, of))
 
     def round_done(self, history: Sequence[Round]) -> None:
-        self.heard.append(("done", [fact.round for fact in history]))
+        self.heard.append(("done", [round_record.round for round_record in history]))
 
 
 class Notes:
@@ -56,8 +56,8 @@ class Notes:
         self.file = self.folder / id
         self.write(f"{name} {about['task']['name']}")
 
-    def record(self, fact: Round) -> None:
-        self.write(f" {fact.round}")
+    def record(self, round_record: Round) -> None:
+        self.write(f" {round_record.round}")
 
     def write(self, text: str) -> None:
         with self.file.open("a") as file:
@@ -91,7 +91,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def no_seconds(history: Sequence[Round]) -> list[Round]:
-    return [replace(fact, seconds={}) for fact in history]
+    return [replace(round_record, seconds={}) for round_record in history]
 
 
 class TestBegin:
@@ -185,7 +185,7 @@ class TestCarryOn:
     def test_resume_reports_to_the_observer(self, settings: Settings, tmp_path: Path) -> None:
         listener = Listener()
         history = run.resume_run(run.begin(settings, tmp_path / "run"), listener)
-        assert [fact.update_sequence for fact in history] == ["R", "RR", "RRF"]
+        assert [round_record.update_sequence for round_record in history] == ["R", "RR", "RRF"]
         epochs = [("epoch", 1, 2), ("epoch", 2, 2)]
         assert listener.heard == [
             ("started", 1, 3, "retrain"),
@@ -231,7 +231,7 @@ class TestCarryOn:
         folder = run.begin(settings, tmp_path / "run")
         with pytest.raises(KeyboardInterrupt):
             run.resume_run(folder, Failing())
-        assert [fact.round for fact in folder.history()] == [1, 2]
+        assert [round_record.round for round_record in folder.history()] == [1, 2]
         assert no_seconds(run.resume_run(folder)) == no_seconds(unbroken)
 
     def test_failed_tracker_gets_all_rounds_when_the_run_resumes(self, settings: Settings, tmp_path: Path) -> None:
@@ -298,8 +298,8 @@ class TestByHand:
         history = run.resume_run(folder)
         assert [len(request) for request in requests] == [10, 12, 4, 4]
         assert set(requests[0]) == set(folder.task().validation.ids)
-        assert [tuple(request) for request in requests[2:]] == [fact.acquired for fact in history[:2]]
-        assert [fact.labels for fact in history] == [12, 16, 20]
+        assert [tuple(request) for request in requests[2:]] == [round_record.acquired for round_record in history[:2]]
+        assert [round_record.labels for round_record in history] == [12, 16, 20]
         assert history[-1].validation is not None
         assert history[-1].validation.n == 10
         saved = checkpoint.load(folder.checkpoint)
@@ -353,7 +353,7 @@ class TestRestore:
     ) -> None:
         folder = run.begin(settings, tmp_path / "run")
 
-        def cut(_folder: RunFolder, fact: Round) -> None:
+        def cut(_folder: RunFolder, round_record: Round) -> None:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
@@ -365,7 +365,7 @@ class TestRestore:
         state, history = run.restore(folder)
         assert state is not None
         assert state.round == 1
-        assert [fact.update_sequence for fact in history] == ["R"]
+        assert [round_record.update_sequence for round_record in history] == ["R"]
         assert folder.history() == history
         again, same = run.restore(folder)
         assert again is not None
@@ -387,10 +387,10 @@ class TestRestore:
 
 
 def test_recomputed_rounds_may_differ_only_in_seconds(settings: Settings, tmp_path: Path) -> None:
-    fact = run.resume_run(run.begin(settings.with_changes({"overrides": {"rounds": 1}}), tmp_path / "run"))[0]
-    run.same_facts(fact, replace(fact, seconds={"train": 1e9}))
+    round_record = run.resume_run(run.begin(settings.with_changes({"overrides": {"rounds": 1}}), tmp_path / "run"))[0]
+    run.require_equal_records(round_record, replace(round_record, seconds={"train": 1e9}))
     with pytest.raises(RunError, match=r"^Round 1 differs from its record: "):
-        run.same_facts(fact, replace(fact, kept_epoch=fact.kept_epoch + 1))
+        run.require_equal_records(round_record, replace(round_record, kept_epoch=round_record.kept_epoch + 1))
 
 
 class TestBest:
@@ -405,20 +405,25 @@ class TestBest:
 
     def test_auto_starts_with_a_probe_then_trains_then_replays(self, best: Settings, tmp_path: Path) -> None:
         history = run.resume_run(run.begin(best, tmp_path / "run"))
-        assert [fact.update for fact in history[:2]] == ["retrain", "retrain"]
-        assert [fact.cost.steps > 0 for fact in history] == [False, *(fact.update != "refit" for fact in history[1:])]
-        assert "refit" in [fact.update for fact in history]
+        assert [round_record.update for round_record in history[:2]] == ["retrain", "retrain"]
+        assert [round_record.cost.steps > 0 for round_record in history] == [
+            False,
+            *(round_record.update != "refit" for round_record in history[1:]),
+        ]
+        assert "refit" in [round_record.update for round_record in history]
         assert history[0].reason == "nothing has been learnt yet"
-        assert all((fact.update == "refit") is not bool(fact.reason) for fact in history)
+        assert all((round_record.update == "refit") is not bool(round_record.reason) for round_record in history)
         assert (history[-1].update, history[-1].reason) == ("finetune:3", "the last round")
-        assert [fact.label_changes is not None and fact.label_changes.last for fact in history] == [False] * 5 + [True]
+        assert [
+            round_record.label_changes is not None and round_record.label_changes.last for round_record in history
+        ] == [False] * 5 + [True]
         assert {*history[-1].changes} == {"agreement", "drift"}
 
     def test_each_round_announces_the_update_that_it_performs(self, best: Settings, tmp_path: Path) -> None:
         listener = Listener()
         history = run.resume_run(run.begin(best, tmp_path / "run"), listener)
         announced = [heard[1:] for heard in listener.heard if isinstance(heard, tuple) and heard[0] == "started"]
-        assert announced == [(fact.round, 6, fact.update) for fact in history]
+        assert announced == [(round_record.round, 6, round_record.update) for round_record in history]
 
     def test_enough_labels_end_with_a_round_over_all_of_them(
         self, best: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -443,19 +448,19 @@ class TestBest:
         assert folder.about()["settings"]["acquisition"] == recorded
         history = run.resume_run(RunFolder.open(folder.path))
         # An entropy is positive, and a margin scored below zero.
-        assert {np.sign(score) for fact in history for score in fact.scores} == {sign}
+        assert {np.sign(score) for round_record in history for score in round_record.scores} == {sign}
 
     def test_a_share_of_all_labels_is_measured_on_and_counted(self, best: Settings, tmp_path: Path) -> None:
         folder = run.begin(best, tmp_path / "run")
         history = run.resume_run(folder)
         assert len(folder.task().validation) == 0
-        for fact in history:
-            assert fact.validation is not None
-            assert fact.cross is None
-            total = 12 + 8 * (fact.round - 1)
-            assert fact.labels + fact.validation.n == total
-            assert fact.validation.n == total // 4
-        asked = [id for fact in history for id in (*fact.held, *fact.acquired)]
+        for round_record in history:
+            assert round_record.validation is not None
+            assert round_record.cross is None
+            total = 12 + 8 * (round_record.round - 1)
+            assert round_record.labels + round_record.validation.n == total
+            assert round_record.validation.n == total // 4
+        asked = [id for round_record in history for id in (*round_record.held, *round_record.acquired)]
         assert len(set(asked)) == len(asked)
 
     def test_run_killed_anywhere_resumes_to_the_same_records(self, best: Settings, tmp_path: Path) -> None:
@@ -482,11 +487,11 @@ class TestBest:
     def test_without_validation_cross_fitted_probes_are_measured(self, best: Settings, tmp_path: Path) -> None:
         none = best.with_changes({"overrides": {"validation": "none", "rounds": 3}})
         history = run.resume_run(run.begin(none, tmp_path / "run"))
-        assert [fact.validation for fact in history] == [None] * 3
-        assert [fact.cross.n if fact.cross else 0 for fact in history] == [12, 20, 28]
-        assert [fact.labels for fact in history] == [12, 20, 28]
+        assert [round_record.validation for round_record in history] == [None] * 3
+        assert [round_record.cross.n if round_record.cross else 0 for round_record in history] == [12, 20, 28]
+        assert [round_record.labels for round_record in history] == [12, 20, 28]
         # By experience alone: about 1 for a probe, and more for what was trained.
-        first, *others = [fact.temperature or 0.0 for fact in history]
+        first, *others = [round_record.temperature or 0.0 for round_record in history]
         assert first == pytest.approx(1.0, abs=1e-3)
         assert all(1.1 < other < 1.5 for other in others)
 
@@ -499,9 +504,11 @@ class TestBest:
         labels = state[0].pool.labels[state[0].pool.order]
         assert (labels[: 12 + 2 * 8] == 0).all()
         assert (labels[12 + 2 * 8 :] == 1).any()
-        changes = [(fact.round, fact.label_changes) for fact in history if fact.label_changes]
+        changes = [
+            (round_record.round, round_record.label_changes) for round_record in history if round_record.label_changes
+        ]
         assert next(round for round, change in changes if change.new_class_count and round > 1) == 4
-        assert any(fact.reason == "1 new class" for fact in history)
+        assert any(round_record.reason == "1 new class" for round_record in history)
 
     def test_class_of_a_dozen_texts_can_be_learnt(self, tmp_path: Path) -> None:
         rows = [[f"{c}-{i}", f"word{c} and text {i}", f"class {c}"] for c in range(30) for i in range(12)]
@@ -516,7 +523,7 @@ def test_a_run_ends_when_no_text_is_left(schedule: str, labels: list[int], setti
     few = replace(few, overrides={**OVERRIDES, "rounds": 50, "validation": "none"})
     folder = run.begin(few, tmp_path / "run")
     history = run.resume_run(folder)
-    assert [fact.labels for fact in history] == labels
+    assert [round_record.labels for round_record in history] == labels
     assert (history[-1].reason == "the last round") == (schedule == "auto")
     assert (history[-1].test is None) == (not len(folder.task().test))
     assert folder.model.is_dir()
@@ -532,7 +539,7 @@ def test_a_run_may_end_when_more_labels_would_hardly_help(
     monkeypatch.setattr(run, "advise", lambda history, *_: SimpleNamespace(stop=len(history) == 2))
     folder = run.begin(replace(settings, stop="auto"), tmp_path / "run")
     history = run.resume_run(folder)
-    assert [fact.round for fact in history] == [1, 2]
+    assert [round_record.round for round_record in history] == [1, 2]
     assert history[-1].test is not None
     assert folder.model.is_dir()
     assert run.resume_run(folder) == history  # it is finished, and left as it is

@@ -48,18 +48,18 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def no_seconds(history: Sequence[Round]) -> list[Round]:
-    return [replace(fact, seconds={}) for fact in history]
+    return [replace(record, seconds={}) for record in history]
 
 
 def chosen(history: Sequence[Round]) -> list[str]:
-    return [Path(fact.encoder.backbone).name for fact in history if fact.encoder]
+    return [Path(record.encoder.backbone).name for record in history if record.encoder]
 
 
 def test_a_run_changes_to_the_encoder_that_suits_the_labels(settings: Settings, tmp_path: Path) -> None:
     """With eight labels there are too few to compare, and the first candidate is used."""
     history = run.resume_run(run.begin(settings, tmp_path / "run"))
     assert chosen(history) == ["tiny", "topics", "topics", "topics", "topics"]
-    first, second, third = (fact.encoder for fact in history[:3])
+    first, second, third = (record.encoder for record in history[:3])
     assert first
     assert second
     assert third
@@ -121,5 +121,5 @@ def test_default_candidates_are_written_out(
     monkeypatch.setattr("hybridal.backbones.auto_candidates.DEFAULT_CANDIDATES", ("no/such-encoder", "tiny"))
     folder = run.begin(replace(settings, backbone="auto"), tmp_path / "run")
     assert folder.settings().backbone == "auto:tiny"
-    (fact, *_) = run.resume_run(folder)
-    assert fact.encoder == EncoderChoice("tiny", reason="the only candidate")
+    (record, *_) = run.resume_run(folder)
+    assert record.encoder == EncoderChoice("tiny", reason="the only candidate")

@@ -87,7 +87,7 @@ def test_a_killed_run_with_new_label_sets_resumes_to_the_same_rounds(
             with pytest.raises(KeyboardInterrupt):
                 run.resume_run(folder, Stop(after))
             folder = RunFolder.open(folder.path)
-        histories.append([replace(fact, seconds={}) for fact in run.resume_run(folder)])
+        histories.append([replace(record, seconds={}) for record in run.resume_run(folder)])
         labels.append(labels_of(RunFolder.open(folder.path)))
     assert histories[0] == histories[1]
     assert [*labels[0].items()] == [*labels[1].items()]
@@ -100,7 +100,7 @@ def test_a_killed_run_with_new_label_sets_resumes_to_the_same_rounds(
     assert sum(validation.support) == sum(len(ANSWERS[id]) for id in kept)
 
     again = run.resume_run(RunFolder.open(folder.path), recompute=True)
-    assert [replace(fact, seconds={}) for fact in again] == histories[0]
+    assert [replace(record, seconds={}) for record in again] == histories[0]
 
 
 def test_exported_labels_are_read_back_exactly(

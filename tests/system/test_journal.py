@@ -22,9 +22,9 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
-    journal = Journal(tmp_path / "facts.jsonl")
-    for fact in FACTS:
-        journal.append(fact)
+    journal = Journal(tmp_path / "records.jsonl")
+    for record in FACTS:
+        journal.append(record)
     return journal
 
 
@@ -34,7 +34,7 @@ def test_facts_come_back_in_order(journal: Journal) -> None:
 
 
 def test_a_journal_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
-    assert Journal(tmp_path / "facts.jsonl").read() == []
+    assert Journal(tmp_path / "records.jsonl").read() == []
 
 
 def test_a_file_cut_anywhere_loses_its_last_line_at_most(journal: Journal) -> None:
@@ -85,7 +85,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(
     before = journal.path.read_bytes()
     with monkeypatch.context() as patch:
         patch.setattr(os, step, make())
-        with pytest.raises(RunError, match=r"facts.jsonl could not be written \(No space left on device\)"):
+        with pytest.raises(RunError, match=r"records.jsonl could not be written \(No space left on device\)"):
             journal.append({"round": 4, "text": "x" * 100})
     assert journal.path.read_bytes() == before
     journal.append({"round": 4})
@@ -102,7 +102,7 @@ def test_short_writes_are_continued(journal: Journal, monkeypatch: pytest.Monkey
 
 def test_deleted_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="could not be written"):
-        Journal(tmp_path / "gone" / "facts.jsonl").append({})
+        Journal(tmp_path / "gone" / "records.jsonl").append({})
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_damaged_line_is_named_by_its_number(journal: Journal, damage: bytes, 
     lines = journal.path.read_bytes().split(b"\n")
     lines[number - 1] = damage
     journal.path.write_bytes(b"\n".join(lines))
-    with pytest.raises(RunError, match=rf"Line {number} of .*facts.jsonl is not JSON"):
+    with pytest.raises(RunError, match=rf"Line {number} of .*records.jsonl is not JSON"):
         journal.read()
 
 

@@ -63,10 +63,10 @@ def test_each_round_is_logged_once_however_often_the_run_resumes(
     for known in (2, 2, 4):
         tracker = TRACKERS.make(f"{package}:mail")
         tracker.begin("0123456789", "my run", ABOUT)
-        for fact in HISTORY[:known]:
-            tracker.record(fact)
+        for record in HISTORY[:known]:
+            tracker.record(record)
     for name in ("labels", "validation/f1"):
-        assert read(name) == {fact.round: [pytest.approx(figures(fact)[name])] for fact in HISTORY}
+        assert read(name) == {record.round: [pytest.approx(figures(record)[name])] for record in HISTORY}
 
 
 @pytest.mark.parametrize("package", TRACKERS.names())

@@ -36,10 +36,10 @@ class Flaky:
             raise ConnectionError("no route to host.\nReally none")
         self.begun.append(f"{name} {id}")
 
-    def record(self, fact: Round) -> None:
+    def record(self, record: Round) -> None:
         if self.away:
             raise TimeoutError
-        self.rounds.append(fact.round)
+        self.rounds.append(record.round)
 
 
 def test_failed_rounds_are_sent_again_with_the_next() -> None:

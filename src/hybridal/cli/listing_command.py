@@ -116,7 +116,7 @@ def _row(folder: Path, exact: bool) -> dict[str, str]:
     rounds, last = len(history), history[-1] if history else None
     if "schedules" in about:
         schedules = [make_schedule(spec) for spec in about["schedules"]]
-        found = histories({fact.update_sequence: fact for fact in history}, schedules, settings.rules.rounds)
+        found = histories({record.update_sequence: record for record in history}, schedules, settings.rules.rounds)
         row["schedule"] = ",".join(found)
         rounds, last = min(map(len, found.values())), None
     measured = last.validation or last.cross if last else None

@@ -51,7 +51,7 @@ def tested(test: Metrics) -> str:
 
 def decision(schedule: Schedule, history: Sequence[Round]) -> str:
     """Say in one sentence what the schedule decided."""
-    if any(fact.reason for fact in history):
+    if any(record.reason for record in history):
         return _why(schedule, history)
     rule, t_star = schedule.rule, schedule.t_star(history)
     if rule is None:
@@ -60,7 +60,7 @@ def decision(schedule: Schedule, history: Sequence[Round]) -> str:
     epsilon, patience = rule.detector.epsilon, rule.detector.patience
     length = "1 round" if patience == 1 else f"{patience} consecutive rounds"
     stable = f"changed by less than {epsilon:g} in {length}"
-    so_far = "each round retrained" if {fact.update for fact in history} == {"retrain"} else plain_sequence(history)
+    so_far = "each round retrained" if {record.update for record in history} == {"retrain"} else plain_sequence(history)
     if t_star is None:
         return f"No switch: {rule.signal.name} never {stable}; {so_far}."
     if t_star == len(history):
@@ -72,12 +72,12 @@ def decision(schedule: Schedule, history: Sequence[Round]) -> str:
 def _why(schedule: Schedule, history: Sequence[Round]) -> str:
     """Describe a schedule that gives reasons; consecutive rounds with the same reason are named together."""
     told: dict[str, list[str]] = {}
-    for (update, reason), group in groupby(history, key=lambda fact: (fact.update, fact.reason)):
-        first, *_, last = [fact.round for fact in group] * 2
+    for (update, reason), group in groupby(history, key=lambda record: (record.update, record.reason)):
+        first, *_, last = [record.round for record in group] * 2
         if reason:
             told.setdefault(update, []).append(f"{rounds_between(first, last)} ({reason})")
     parts = [f"{update} in {joined(rounds)}" for update, rounds in told.items()]
-    others = list(dict.fromkeys(fact.update for fact in history if not fact.reason))
+    others = list(dict.fromkeys(record.update for record in history if not record.reason))
     parts += [f"{joined(others)} in the others"] if others else []
     return f"Schedule {schedule.spec}: {'; '.join(parts)}."
 
@@ -90,11 +90,11 @@ def result(folder: RunFolder, schedule: Schedule, history: Sequence[Round]) -> d
         "t_star": schedule.t_star(history),
         "update_sequence": history[-1].update_sequence,
         "guessing": bool(guessing(history)),
-        "rounds": [with_shown_figures(fact) for fact in history],
+        "rounds": [with_shown_figures(record) for record in history],
     }
 
 
-def with_shown_figures(fact: Round) -> dict[str, Any]:
+def with_shown_figures(record: Round) -> dict[str, Any]:
     """Return a round as JSON: metrics with too few texts are null, the others have an interval."""
-    splits = {"validation": fact.validation, "test": fact.test, "cross": fact.cross}
-    return fact.to_json() | {split: shown(metrics) for split, metrics in splits.items() if metrics is not None}
+    splits = {"validation": record.validation, "test": record.test, "cross": record.cross}
+    return record.to_json() | {split: shown(metrics) for split, metrics in splits.items() if metrics is not None}

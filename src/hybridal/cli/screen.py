@@ -108,14 +108,14 @@ def column_names(history: Sequence[Round]) -> tuple[str, ...]:
 
 def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
     """Format the newest round."""
-    fact = history[-1]
-    measured = fact.validation or fact.cross
+    record = history[-1]
+    measured = record.validation or record.cross
     scores = ["–"] * 4
     if measured is not None:
         (low, high), f1 = wilson(measured.right, measured.n), known(measured, "f1")
         interval = f"{low:.2f}–{high:.2f}"
         scores = [f"{measured.accuracy:.3f}", interval, "–" if f1 is None else f"{f1:.3f}", f"{measured.nll:.3f}"]
-    moved = fact.changes.get(Agreement.name)
+    moved = record.changes.get(Agreement.name)
     change, stable = "–" if moved is None else f"{moved:.2g}", "–"
     if rule := schedule.rule:
         latest = rule.changes(history)[-1]
@@ -123,14 +123,14 @@ def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
         stable = f"{rule.detector.streaks(rule.changes(history))[-1]}/{rule.detector.patience}"
     if (t_star := schedule.t_star(history)) is not None:
         stable = f"t*={t_star}"
-    seconds = sum(fact.seconds.values())
+    seconds = sum(record.seconds.values())
     return [
-        str(fact.round),
-        fact.update,
-        str(fact.labels),
-        str(fact.cost.epochs),
+        str(record.round),
+        record.update,
+        str(record.labels),
+        str(record.cost.epochs),
         *scores,
-        f"{fact.test.accuracy:.3f}" if fact.test else "–",
+        f"{record.test.accuracy:.3f}" if record.test else "–",
         change,
         stable,
         f"{seconds:.1f}",

@@ -152,8 +152,8 @@ def _recorded(source: Path, signal: str) -> list[float | None]:
     if not history:
         raise UserError(f"{source} has no recorded rounds yet.")
     if signal in history[0].changes:
-        return [fact.changes[signal] for fact in history]
-    measured = [fact.validation for fact in history if fact.validation is not None]
+        return [record.changes[signal] for record in history]
+    measured = [record.validation for record in history if record.validation is not None]
     # With several labels per text, the signal counts decisions, and a record has exact matches.
     several = any(isinstance(metrics, MultiLabelMetrics) for metrics in measured)
     if signal == "accuracy" and not several and len(measured) == len(history):

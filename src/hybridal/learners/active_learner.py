@@ -219,10 +219,10 @@ class ActiveLearner(Learner):
             self._model.relabel_validation(self._validation_labels)
 
     def _learn(self, last: bool) -> Round:
-        fact = super()._learn(last)
+        round_record = super()._learn(last)
         if self._tracking is not None:
             self._tracking.offer(self.history)
-        return fact
+        return round_record
 
     @cached_property
     def _tracking(self) -> Tracking | None:
@@ -281,14 +281,24 @@ class ActiveLearner(Learner):
         """Wrap a classifier with the weights of the last update."""
         task, settings, encoder = self.experiment.task, self.settings, self.transformer.encoder
         # Thresholds are those of the round, unless classes were added since.
-        fact = replace(self.history[-1], thresholds=self._state.thresholds) if self.history else self._without_labels()
+        round_record = (
+            replace(self.history[-1], thresholds=self._state.thresholds) if self.history else self._without_labels()
+        )
         labels = tuple(task.class_labels)
 
         def write(target: Path) -> None:
-            export_model(classifier, encoder, task, settings, fact, target)
+            export_model(classifier, encoder, task, settings, round_record, target)
 
         return fitted(
-            Learnt(classifier, encoder, labels, fact.temperature or 1.0, write, fact.thresholds, fact.labels),
+            Learnt(
+                classifier,
+                encoder,
+                labels,
+                round_record.temperature or 1.0,
+                write,
+                round_record.thresholds,
+                round_record.labels,
+            ),
             backbone=self.backbone,
             **{name: getattr(settings, name) for name in ("protocol", "overrides", "seed", "device")},
         )
@@ -454,8 +464,8 @@ class ActiveLearner(Learner):
                 if now.round in self._acquired and _chosen(before) != _chosen(now):
                     folder.append(self._acquired[now.round])
             checkpoint.save(folder.checkpoint, self._state, history[-1] if history else None)
-            for fact in history[len(recorded) :]:
-                folder.append(fact)
+            for round_record in history[len(recorded) :]:
+                folder.append(round_record)
         return path
 
     @classmethod
@@ -516,10 +526,10 @@ class ActiveLearner(Learner):
         saved = checkpoint.load(folder.checkpoint, self.experiment.task.label_sets)
         state, history = self._state, folder.history()
         if saved is not None:
-            state, fact = saved
-            if fact is not None:
+            state, round_record = saved
+            if round_record is not None:
                 # The record of the last round may have been cut off; the checkpoint also has what was chosen after it.
-                history[fact.round - 1 :] = [fact]
+                history[round_record.round - 1 :] = [round_record]
             if len(history) != state.round:
                 raise RunError(
                     f"{folder.rounds.path} has {len(history)} rounds, but the checkpoint is of round "
@@ -548,10 +558,10 @@ def _task(given: Any) -> Task:
     raise UserError(f"Expected a Task, got a {type(given).__name__}; use Task.from_pandas or Task.from_texts.")
 
 
-def _without_query(fact: Round) -> Round:
+def _without_query(round_record: Round) -> Round:
     """Return a record without the later query and the timings."""
-    return replace(fact.completed(Chosen(fact.round)), seconds={})
+    return replace(round_record.completed(Chosen(round_record.round)), seconds={})
 
 
-def _chosen(fact: Round) -> tuple[Any, ...]:
-    return fact.acquired, fact.scores, fact.held
+def _chosen(round_record: Round) -> tuple[Any, ...]:
+    return round_record.acquired, round_record.scores, round_record.held

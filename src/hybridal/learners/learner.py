@@ -63,7 +63,9 @@ class Learner:
             [['retrain', 120]]
         """
         chosen = self._acquired
-        return History(fact.completed(chosen[fact.round]) if fact.round in chosen else fact for fact in self._learnt)
+        return History(
+            record.completed(chosen[record.round]) if record.round in chosen else record for record in self._learnt
+        )
 
     @property
     def state(self) -> State:
@@ -240,8 +242,8 @@ class Learner:
         result = TeachResult(len(rows) - held, len(measured) + held, skipped, known, len(self._learnt))
         if unchanged := self._nothing_to_learn(len(labels), len(rows), update):
             return replace(result, reason=unchanged)
-        fact = self.update()
-        return replace(result, round=fact.round, trained=fact, reason=fact.reason)
+        record = self.update()
+        return replace(result, round=record.round, trained=record, reason=record.reason)
 
     def _known(self, id: str) -> Answer | None:
         """Return the label of a text; None if there is none."""
@@ -286,7 +288,7 @@ class Learner:
             >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
             >>> from hybridal import Callback
             >>> annotator = Callback(lambda texts: task.answers(texts))  # in place of a person or a program
-            >>> [fact.labels for fact in learner.run(annotator, rounds=2)]
+            >>> [record.labels for record in learner.run(annotator, rounds=2)]
             [16, 32]
         """
         done: list[Round] = []
@@ -302,8 +304,8 @@ class Learner:
             answers = _answers(annotator, texts, self.experiment.task, self._known)
             if not answers:
                 break
-            fact = self._teach(answers, update=True).trained
-            done += [fact] if fact else []
+            record = self._teach(answers, update=True).trained
+            done += [record] if record else []
         return done
 
     @property
@@ -428,13 +430,13 @@ class Learner:
         update = decide(self.schedule, self.history, label_changes)
         self.observer.round_started(len(self._learnt) + 1, None, update.spec)
         try:
-            self._state, fact = self.experiment.learn(self._state, update, label_changes)
+            self._state, record = self.experiment.learn(self._state, update, label_changes)
         except BaseException:  # including Ctrl-C: predictions come from the last complete update
             self.experiment.load(self._state)
             raise
-        self._learnt.append(fact)
+        self._learnt.append(record)
         self.observer.round_done(self.history)
-        return fact
+        return record
 
     @cached_property
     def _texts(self) -> dict[str, str]:

@@ -39,26 +39,31 @@ class History(list[Round]):
         """
         import pandas as pd
 
-        return pd.DataFrame([_row(fact) for fact in self]).set_index("round") if self else pd.DataFrame()
+        return pd.DataFrame([_row(record) for record in self]).set_index("round") if self else pd.DataFrame()
 
     def _repr_html_(self) -> str:
         return str(self.to_pandas().to_html(max_rows=20))
 
 
-def _row(fact: Round) -> dict[str, Any]:
-    row: dict[str, Any] = {"round": fact.round, "update": fact.update, "labels": fact.labels, "reason": fact.reason}
-    row |= {name: value for name, value in asdict(fact.cost).items() if name != "planned"}
-    row |= {"kept_epoch": fact.kept_epoch, "temperature": fact.temperature}
-    for split, metrics in (("validation", fact.validation), ("cross", fact.cross), ("test", fact.test)):
+def _row(record: Round) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "round": record.round,
+        "update": record.update,
+        "labels": record.labels,
+        "reason": record.reason,
+    }
+    row |= {name: value for name, value in asdict(record.cost).items() if name != "planned"}
+    row |= {"kept_epoch": record.kept_epoch, "temperature": record.temperature}
+    for split, metrics in (("validation", record.validation), ("cross", record.cross), ("test", record.test)):
         figures = shown(metrics) if metrics else {}
         row |= {f"{split}_{name}": math.nan if value is None else value for name, value in figures.items()}
-    row |= {f"change_{name}": math.nan if change is None else change for name, change in fact.changes.items()}
-    return row | {f"seconds_{phase}": seconds for phase, seconds in fact.seconds.items()}
+    row |= {f"change_{name}": math.nan if change is None else change for name, change in record.changes.items()}
+    return row | {f"seconds_{phase}": seconds for phase, seconds in record.seconds.items()}
 
 
-def measured(fact: Round) -> Metrics | None:
+def measured(record: Round) -> Metrics | None:
     """Return the best available metrics: test, else validation, else cross-fitted."""
-    return fact.test or fact.validation or fact.cross
+    return record.test or record.validation or record.cross
 
 
 def curve(history: Sequence[Round], width: int = 260, height: int = 70) -> str:
@@ -66,7 +71,7 @@ def curve(history: Sequence[Round], width: int = 260, height: int = 70) -> str:
 
     It shows macro-F1, or accuracy (the share of exact matches) if some round has too few texts for macro-F1.
     """
-    rounds = [(fact.labels, found) for fact in history if (found := measured(fact)) is not None]
+    rounds = [(record.labels, found) for record in history if (found := measured(record)) is not None]
     if len(rounds) < 2:
         return ""
     has_f1 = all(known_f1(found) for _, found in rounds)

@@ -26,7 +26,7 @@ def encoder_story(history: Sequence[Round]) -> list[str]:
         >>> encoder_story([replace(fake_history((), seed=1, rounds=1)[0], label_changes=changes)])
         ['The labels chose the encoder gte-small: log loss 0.41 against 0.63 of minilm on 50 labels.']
     """
-    known = [(fact.round, fact.encoder) for fact in history if fact.encoder is not None]
+    known = [(record.round, record.encoder) for record in history if record.encoder is not None]
     if not known:
         return []
     last = known[-1][1]

@@ -205,7 +205,7 @@ def curves(axes: Axes, found: Mapping[str, Sequence[tuple[Round, float]]], **lin
     """
     markers, broad, size = distinct_markers(found), widths(list(found)), line.pop("markersize", 4.5)
     for spec, values in found.items():
-        points = [(fact.round, value, fact.update == "retrain") for fact, value in values]
+        points = [(record.round, value, record.update == "retrain") for record, value in values]
         if points:
             marked_line(axes, points, style_of(spec).light, markers[spec], size, **{"linewidth": broad[spec], **line})
     return any(found.values())
@@ -213,7 +213,7 @@ def curves(axes: Axes, found: Mapping[str, Sequence[tuple[Round, float]]], **lin
 
 def labels_above(axes: Axes, histories: Histories) -> None:
     """A second x axis with the number of labels, where all histories agree on it."""
-    labels = {(fact.round, fact.labels) for history in histories.values() for fact in history}
+    labels = {(record.round, record.labels) for history in histories.values() for record in history}
     by_round = dict(labels)
     if not labels or len(labels) != len(by_round):
         return
@@ -240,7 +240,7 @@ def rounds_legend(figure: Figure, histories: Histories, extra: Sequence[Key] = (
         markers = distinct_markers(histories)
         for spec, name in names_of(histories).items():
             keys.append({"color": style_of(spec).light, "marker": markers[spec], "linewidth": 2.2, "label": name})
-    updates = {fact.update == "retrain" for history in histories.values() for fact in history}
+    updates = {record.update == "retrain" for history in histories.values() for record in history}
     if shapes and len(updates) > 1:
         keys += [key("retrained", marker="o"), key("not retrained", marker="o", markerfacecolor=SURFACE)]
     keys += extra

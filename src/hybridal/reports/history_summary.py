@@ -32,7 +32,7 @@ class Streak:
 
 def streaks(history: Sequence[Round]) -> list[Streak]:
     """Split the rounds into streaks of one update."""
-    groups = [list(group) for _, group in groupby(history, key=lambda fact: fact.update)]
+    groups = [list(group) for _, group in groupby(history, key=lambda record: record.update)]
     return [Streak(group[0].round, group[-1].round, group[0].update) for group in groups]
 
 
@@ -49,28 +49,28 @@ def plain_sequence(history: Sequence[Round]) -> str:
 
 def total_cost(history: Sequence[Round]) -> Cost:
     """The counted cost of all rounds."""
-    return Cost(**{name: sum(getattr(fact.cost, name) for fact in history) for name in COUNTED})
+    return Cost(**{name: sum(getattr(record.cost, name) for record in history) for name in COUNTED})
 
 
 def phase_names(histories: Histories) -> list[str]:
     """Every phase that took time in some round; known phases come first, in their order."""
-    seen = dict.fromkeys(name for history in histories.values() for fact in history for name in fact.seconds)
+    seen = dict.fromkeys(name for history in histories.values() for record in history for name in record.seconds)
     return [name for name in PHASES if name in seen] + [name for name in seen if name not in PHASES]
 
 
 def total_seconds(history: Sequence[Round]) -> dict[str, float]:
     """Seconds per phase over all rounds."""
-    return {name: sum(fact.seconds.get(name, 0.0) for fact in history) for name in phase_names({"": history})}
+    return {name: sum(record.seconds.get(name, 0.0) for record in history) for name in phase_names({"": history})}
 
 
 def signal_names(histories: Histories) -> list[str]:
     """Every signal that was recorded in some round."""
-    return list(dict.fromkeys(name for history in histories.values() for fact in history for name in fact.changes))
+    return list(dict.fromkeys(name for history in histories.values() for record in history for name in record.changes))
 
 
 def changes(history: Sequence[Round], signal: str) -> list[float | None]:
     """The changes of one signal, round by round; None where it was not measured."""
-    return [fact.changes.get(signal) for fact in history]
+    return [record.changes.get(signal) for record in history]
 
 
 def final(history: Sequence[Round], split: str = "") -> tuple[str, Metrics] | None:
@@ -87,7 +87,7 @@ def final(history: Sequence[Round], split: str = "") -> tuple[str, Metrics] | No
 def shared_split(histories: Histories) -> str:
     """The split on which all last models were measured; metrics of different splits are not comparable."""
     last = [history[-1] for history in histories.values() if history]
-    return "test" if last and all(fact.test is not None for fact in last) else "validation"
+    return "test" if last and all(record.test is not None for record in last) else "validation"
 
 
 def sharing(histories: Histories) -> tuple[int, int]:
@@ -95,8 +95,8 @@ def sharing(histories: Histories) -> tuple[int, int]:
 
     Rounds with the same update sequence are computed once.
     """
-    facts = [fact for history in histories.values() for fact in history]
-    return len(facts), len({fact.update_sequence for fact in facts})
+    records = [record for history in histories.values() for record in history]
+    return len(records), len({record.update_sequence for record in records})
 
 
 def own_detectors(histories: Histories, schedules: Mapping[str, Schedule]) -> dict[str, dict[str, Stabilisation]]:

@@ -39,16 +39,18 @@ SEVERAL_LABELS = (
 )
 
 
-def has_several_labels(facts: Iterable[Round]) -> bool:
+def has_several_labels(records: Iterable[Round]) -> bool:
     """Whether these rounds are of a task with several labels per text, as far as they were measured."""
     return any(
-        isinstance(found, MultiLabelMetrics) for fact in facts for found in (fact.validation, fact.test, fact.cross)
+        isinstance(found, MultiLabelMetrics)
+        for record in records
+        for found in (record.validation, record.test, record.cross)
     )
 
 
-def measures_of(facts: Iterable[Round]) -> tuple[Measure, ...]:
+def measures_of(records: Iterable[Round]) -> tuple[Measure, ...]:
     """Return the measures of these rounds."""
-    return SEVERAL_LABELS if has_several_labels(facts) else ONE_LABEL
+    return SEVERAL_LABELS if has_several_labels(records) else ONE_LABEL
 
 
 def class_table(metrics: MultiLabelMetrics, classes: Sequence[str], thresholds: Sequence[float], split: str) -> Table:

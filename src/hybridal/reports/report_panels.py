@@ -32,8 +32,8 @@ def panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Pane
     """Return every figure that these histories have data for."""
     from hybridal.reports import round_figures as draw
 
-    facts = [fact for history in histories.values() for fact in history]
-    if not facts:
+    records = [record for history in histories.values() for record in history]
+    if not records:
         return []
     found: list[Panel] = []
 
@@ -44,15 +44,15 @@ def panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Pane
     reading = "R retrains from the pretrained weights; all other letters build on the weights of the round before."
     show("Which update each round used", reading, draw.strategy_strip, _strategy_alt(histories), "strategy")
     found += deciding_panels(histories, schedules)
-    if any(fact.validation or fact.test for fact in facts):
-        if has_several_labels(facts):
+    if any(record.validation or record.test for record in records):
+        if has_several_labels(records):
             how, alt = "How well the given classes match the labels", _measure_alt(histories, "micro_f1", "micro-F1")
         else:
             how, alt = "How often the model is right", _measure_alt(histories, "accuracy", "accuracy")
         reading = f"{how}; higher is better. A filled mark is a round that retrained." + shared
         alt += _measure_alt(histories, "f1", "macro-F1")
         show("How good the model became", reading, draw.learning_curve, alt, "learning")
-    if any(fact.validation for fact in facts):
+    if any(record.validation for record in records):
         reading = (
             "How far the model's probabilities can be believed; lower is better. The dashed line is what remains after "
             "dividing the logits by one number, the temperature, fitted on validation."
@@ -63,7 +63,7 @@ def panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Pane
     totals = _each(histories, lambda spec: count(total_cost(histories[spec]).steps))
     alt = f"Optimiser steps, summed over rounds: {totals} at the end."
     show("What training cost", reading, draw.step_curve, alt, "steps")
-    if any(fact.seconds for fact in facts):
+    if any(record.seconds for record in records):
         reading = "By the clock of the machine that trained; “score” and “select” choose the texts to label next."
         alt = f"Seconds per phase, stacked: {_each(histories, lambda spec: _time(histories, spec))}."
         show("Where the time went", reading, draw.phase_seconds, alt, "seconds")
@@ -124,7 +124,7 @@ def _panel(title: str, reading: str, figure: Figure, alt: str, name: str) -> Pan
 
 
 def _moved(histories: Histories, signal: str) -> bool:
-    return any(fact.changes.get(signal) is not None for history in histories.values() for fact in history)
+    return any(record.changes.get(signal) is not None for history in histories.values() for record in history)
 
 
 def _each(histories: Histories, say: Callable[[str], str], mark: str = " ") -> str:
@@ -152,7 +152,7 @@ def _measure_alt(histories: Histories, name: str, called: str) -> str:
     """Where a validation measure started and ended."""
 
     def ends(spec: str) -> str:
-        found = [(fact.round, known(fact.validation, name)) for fact in histories[spec] if fact.validation]
+        found = [(record.round, known(record.validation, name)) for record in histories[spec] if record.validation]
         told = [(round, value) for round, value in found if value is not None]
         words = [f"{score(value)} in round {round}" for round, value in (told[:1] + told[-1:])]
         return "from " + " to ".join(words) if words else ""

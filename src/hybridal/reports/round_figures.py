@@ -29,7 +29,7 @@ def learning_curve(histories: Histories) -> Figure:
 
     With several labels per text, micro-F1 takes the place of accuracy.
     """
-    several = has_several_labels(fact for history in histories.values() for fact in history)
+    several = has_several_labels(record for history in histories.values() for record in history)
     first = {"Micro-F1": "micro_f1"} if several else {"Accuracy": "accuracy"}
     on_test = {"linestyle": ":", "linewidth": 1.2, "markersize": 6.5}
     return _two_measures(
@@ -86,9 +86,9 @@ def _two_measures(
 def _measured(histories: Histories, split: str, name: str) -> dict[str, list[tuple[Round, float]]]:
     return {
         spec: [
-            (fact, value)
-            for fact in history
-            if (metrics := getattr(fact, split)) is not None and (value := known(metrics, name)) is not None
+            (record, value)
+            for record in history
+            if (metrics := getattr(record, split)) is not None and (value := known(metrics, name)) is not None
         ]
         for spec, history in histories.items()
     }
@@ -97,7 +97,7 @@ def _measured(histories: Histories, split: str, name: str) -> dict[str, list[tup
 def step_curve(histories: Histories) -> Figure:
     """Optimiser steps of all rounds so far."""
     so_far = {
-        spec: list(zip(history, accumulate(fact.cost.steps for fact in history), strict=True))
+        spec: list(zip(history, accumulate(record.cost.steps for record in history), strict=True))
         for spec, history in histories.items()
     }
     with kit.drawing(3.0 + kit.rounds_room(histories)) as figure:
@@ -126,7 +126,7 @@ def phase_seconds(histories: Histories) -> Figure:
             spent = dict(enumerate(total_seconds(history) for history in histories.values()))
         else:
             whole_rounds(axes, kit.longest(histories))
-            spent = {fact.round: dict(fact.seconds) for history in histories.values() for fact in history}
+            spent = {record.round: dict(record.seconds) for history in histories.values() for record in history}
         at = [0.0] * len(spent)
         for phase in phases:
             lengths = [seconds.get(phase, 0.0) for seconds in spent.values()]
@@ -162,13 +162,13 @@ def strategy_strip(histories: Histories) -> Figure:
             axes.spines[side].set_visible(False)
         updates: dict[str, str] = {}
         for row, history in enumerate(histories.values()):
-            for fact in history:
-                colour = updates.setdefault(fact.update, style_of(fact.update).light)
-                corner = (fact.round - 0.46, row - 0.42)
+            for record in history:
+                colour = updates.setdefault(record.update, style_of(record.update).light)
+                corner = (record.round - 0.46, row - 0.42)
                 axes.add_patch(Rectangle(corner, 0.92, 0.84, facecolor=colour, alpha=_TINT, linewidth=0))
                 if last <= 30:
                     size = 9 if last <= 12 else 6.5
-                    axes.text(fact.round, row, letter(fact.update), ha="center", va="center", fontsize=size)
+                    axes.text(record.round, row, letter(record.update), ha="center", va="center", fontsize=size)
         names = list(kit.names_of(histories).values())
         axes.set_yticks(range(len(names)), names if len(names) > 1 else [""] * len(names))
         labels = {update: f"{letter(update)}  {plain(schedule_name(update), 32)}" for update in updates}

@@ -94,7 +94,7 @@ def run_page(history: Sequence[Round], schedule: Schedule, about: Mapping[str, A
         panels=panels(histories, schedules),
         back=[rounds, *classes] if history else [],
         about=about_tables(about),
-        chosen=[(fact.round, fact.acquired) for fact in history if fact.acquired],
+        chosen=[(record.round, record.acquired) for record in history if record.acquired],
     )
 
 
@@ -198,9 +198,9 @@ def _sharing_story(histories: Histories) -> list[str]:
 def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]) -> Table:
     """All rounds of one run. `detectors` are by signal; a change below its ε is marked as stable."""
     signals, measures = signal_names({"": history}), measures_of(history)
-    tested = any(fact.test is not None for fact in history)
+    tested = any(record.test is not None for record in history)
     exact = "Test exact" if has_several_labels(history) else "Test acc."
-    chosen = any(fact.encoder is not None for fact in history)
+    chosen = any(record.encoder is not None for record in history)
     columns = [_number("Round"), Column("Update"), _number("Labels", "that the model learnt from")]
     columns += [Column("Encoder", hint="chosen by the labels")] if chosen else []
     columns += [_number(measure.title, f"on validation; {measure.hint}") for measure in measures]
@@ -213,20 +213,20 @@ def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]
     columns += [_number("Training", "with the validation after each epoch"), _number("Whole round")]
     stable = {name: detectors[name].streaks(changes(history, name)) for name in signals if name in detectors}
     rows = []
-    for at, fact in enumerate(history):
-        update = Entry(schedule_name(fact.update), token=style_of(fact.update).token)
-        row = [one(fact.round, _COUNT), update, one(fact.labels, _COUNT)]
-        row += [_encoder(fact)] if chosen else []
-        row += [_figure(fact.validation, measure.name) for measure in measures]
-        row += [one(getattr(fact.validation, "brier", None), _SCORE), one(fact.temperature, fixed(2))]
-        row += [_figure(fact.test, name) for name in ("f1", "accuracy", "nll")] if tested else []
+    for at, record in enumerate(history):
+        update = Entry(schedule_name(record.update), token=style_of(record.update).token)
+        row = [one(record.round, _COUNT), update, one(record.labels, _COUNT)]
+        row += [_encoder(record)] if chosen else []
+        row += [_figure(record.validation, measure.name) for measure in measures]
+        row += [one(getattr(record.validation, "brier", None), _SCORE), one(record.temperature, fixed(2))]
+        row += [_figure(record.test, name) for name in ("f1", "accuracy", "nll")] if tested else []
         for name in signals:
             stays = bool(name in stable and stable[name][at])
-            row.append(replace(one(fact.changes.get(name), change), stable=stays))
-        row += [one(fact.cost.steps, _COUNT), one(fact.cost.tokens, _COUNT)]
-        row.append(Entry(f"{fact.cost.epochs} ({fact.kept_epoch})", (fact.cost.epochs,)))
-        spent = (fact.training_time, sum(fact.seconds.values()))
-        row += [one(seconds if fact.seconds else None, duration) for seconds in spent]
+            row.append(replace(one(record.changes.get(name), change), stable=stays))
+        row += [one(record.cost.steps, _COUNT), one(record.cost.tokens, _COUNT)]
+        row.append(Entry(f"{record.cost.epochs} ({record.kept_epoch})", (record.cost.epochs,)))
+        spent = (record.training_time, sum(record.seconds.values()))
+        row += [one(seconds if record.seconds else None, duration) for seconds in spent]
         rows.append(tuple(row))
     return Table("rounds", ROUNDS_NOTE, tuple(columns), (Section((), tuple(rows)),))
 
@@ -234,7 +234,7 @@ def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]
 def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) -> Table:
     """Return one row per schedule with its final metrics and total cost; the best of each column is marked."""
     split, names = shared_split(histories), distinct_names(histories)
-    measures = measures_of(fact for history in histories.values() for fact in history)
+    measures = measures_of(record for history in histories.values() for record in history)
     columns = [Column("Schedule")]
     columns += [_number(measure.title, f"on {split}; {measure.hint}") for measure in measures]
     columns += [_number("Steps", "optimiser steps"), _number("Tokens", "trained on")]
@@ -248,7 +248,7 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
         found, cost = final(history, split), total_cost(history)
         row = [Entry(names[spec], hint=spec, token=style_of(spec).token)]
         row += [_figure(found[1] if found else None, measure.name) for measure in measures]
-        spent = [fact.training_time for fact in history if fact.seconds]
+        spent = [record.training_time for record in history if record.seconds]
         row += [one(cost.steps, _COUNT), one(cost.tokens, _COUNT), one(sum(spent) if spent else None, duration)]
         row += [one(schedules[spec].t_star(history) if spec in schedules else None, _COUNT)]
         row += [Entry(short_sequence(history) or NONE, hint=history[-1].update_sequence if history else "")]
@@ -268,9 +268,9 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
     return Table("comparison", note, tuple(columns), (Section((), tuple(rows)),))
 
 
-def _encoder(fact: Round) -> Entry:
+def _encoder(record: Round) -> Entry:
     """The encoder of a round, with the reason as a tooltip."""
-    choice = fact.encoder
+    choice = record.encoder
     return MISSING if choice is None else Entry(backbone_name(choice.backbone), hint=choice.reason)
 
 

@@ -68,7 +68,7 @@ def outlook(history: Sequence[Round], about: Mapping[str, Any], left: int | None
     task, rules = about.get("task", {}), about.get("protocol", {})
     if left is None and "texts" in task:
         left = texts_left(history, task["texts"], rules.get("validation") == "share")
-    watched = any(fact.changes.get("agreement") is not None for fact in history)
+    watched = any(record.changes.get("agreement") is not None for record in history)
     stops = about.get("settings", {}).get("stop") == "auto"
     return advise(history, len(task.get("classes", ())), left) if history and (watched or stops or left == 0) else None
 
@@ -124,7 +124,7 @@ def _how_far(history: Sequence[Round], planned: int | None, stopped: bool) -> st
 
 def _probes(history: Sequence[Round], probe_until: int) -> int:
     """The number of rounds before there were enough labels to train."""
-    return sum(1 for _ in takewhile(lambda fact: fact.labels < probe_until, history))
+    return sum(1 for _ in takewhile(lambda record: record.labels < probe_until, history))
 
 
 def _strategy(history: Sequence[Round], schedule: Schedule, probes: int) -> list[str]:
@@ -139,7 +139,7 @@ def _strategy(history: Sequence[Round], schedule: Schedule, probes: int) -> list
 
 
 def _updates(history: Sequence[Round], schedule: Schedule, whole: Sequence[Round]) -> list[str]:
-    if any(fact.reason for fact in history):
+    if any(record.reason for record in history):
         return _reasons(history)
     parts = streaks(history)
     rule = schedule.rule
@@ -164,13 +164,15 @@ def _updates(history: Sequence[Round], schedule: Schedule, whole: Sequence[Round
 
 def _reasons(history: Sequence[Round]) -> list[str]:
     """For schedules that say why: each update with its rounds, those with a reason first."""
-    told, others = [], [fact for fact in history if not fact.reason]
-    for update in dict.fromkeys(fact.update for fact in history if fact.reason):
-        rounds = [f"round {fact.round} ({fact.reason})" for fact in history if fact.update == update and fact.reason]
+    told, others = [], [record for record in history if not record.reason]
+    for update in dict.fromkeys(record.update for record in history if record.reason):
+        rounds = [
+            f"round {record.round} ({record.reason})" for record in history if record.update == update and record.reason
+        ]
         told.append(f"In {joined(rounds)} {_did(update)}.")
-    kinds = list(dict.fromkeys(fact.update for fact in others))
+    kinds = list(dict.fromkeys(record.update for record in others))
     for update in kinds:
-        rounds = [str(fact.round) for fact in others if fact.update == update]
+        rounds = [str(record.round) for record in others if record.update == update]
         where = f"rounds {joined(rounds)}" if len(rounds) > 1 else f"round {rounds[0]}"
         told.append(f"In {'the other rounds' if len(others) > 1 and len(kinds) == 1 else where} {_did(update)}.")
     return told
@@ -178,7 +180,7 @@ def _reasons(history: Sequence[Round]) -> list[str]:
 
 def _mixed(history: Sequence[Round]) -> str:
     """For schedules that alternate often: how often each update was used."""
-    counts = Counter(fact.update for fact in history)
+    counts = Counter(record.update for record in history)
     parts = [f"'{update}' in {counted(rounds, 'round')}" for update, rounds in counts.most_common()]
     return f"The updates changed {len(streaks(history)) - 1} times: {joined(parts)}; the figure below has each round's."
 

@@ -20,20 +20,20 @@ _PROBE = "cross-fitted probe"
 _SHARED: Mapping[str, Any] = {"tags": ["active-learning", "hybridal"]}
 
 
-def model_card(task: Task, settings: Settings, fact: Round, plain: bool) -> str:
+def model_card(task: Task, settings: Settings, record: Round, plain: bool) -> str:
     """Return the card of a model.
 
     Args:
         task: The task.
         settings: The settings of the run.
-        fact: The round in which the model was trained last; without labels, one of no labels.
+        record: The round in which the model was trained last; without labels, one of no labels.
         plain: Whether transformers loads the model without the code in its folder.
     """
     about: dict[str, Any] = {"library_name": "transformers", "pipeline_tag": "text-classification", **_SHARED}
-    if found := _results(task, fact):
+    if found := _results(task, record):
         about["model-index"] = [{"name": task.name, "results": found}]
-    if fact.thresholds:
-        classes = _decisions(task, settings, fact.thresholds)
+    if record.thresholds:
+        classes = _decisions(task, settings, record.thresholds)
     else:
         classes = "\n".join(f"- {name}" for name in task.classes)
     code = "" if plain else ", trust_remote_code=True"
@@ -42,13 +42,13 @@ def model_card(task: Task, settings: Settings, fact: Round, plain: bool) -> str:
         if plain
         else "\nThe mean of all tokens is taken by the one file of code in this folder, hence `trust_remote_code`.\n"
     )
-    source = "labels showed" if fact.labels else "descriptions told"
+    source = "labels showed" if record.labels else "descriptions told"
     scaling = ""
-    if fact.temperature is not None:
-        scaling = f"\nIts probabilities are calibrated: a temperature of {fact.temperature:.3f} is in the weights.\n"
+    if record.temperature is not None:
+        scaling = f"\nIts probabilities are calibrated: a temperature of {record.temperature:.3f} is in the weights.\n"
     return f"""{_front(about)}# {task.name} classifier
 
-{_learnt(settings, fact)}
+{_learnt(settings, record)}
 
 ```python
 from transformers import pipeline
@@ -57,7 +57,7 @@ classify = pipeline("text-classification", model="{HERE}"{code})
 classify("a text", truncation=True, top_k=None)
 ```
 {why}{scaling}
-{_measured(fact) if fact.labels else ""}
+{_measured(record) if record.labels else ""}
 The classes, in the order of the logits:
 
 {classes}
@@ -66,25 +66,25 @@ The model knows only what its {source} it: check it on your own texts before you
 """
 
 
-def _learnt(settings: Settings, fact: Round) -> str:
+def _learnt(settings: Settings, record: Round) -> str:
     """Return how the model was made, and from how many labels."""
-    backbone = _backbone(settings, fact)
-    if not fact.labels:
+    backbone = _backbone(settings, record)
+    if not record.labels:
         return f"""A text classifier of hybridal {__version__} **without labels**: backbone {backbone}.
 It knows its classes by names and descriptions alone; its accuracy is unknown, and its probabilities are cautious."""
     return f"""A text classifier trained by active learning with hybridal {__version__}: backbone {backbone}, schedule
 `{settings.schedule}`, acquisition `{settings.acquisition_spec}`, seed {settings.seed}. Its last round learnt from
-{fact.labels} labels, in round {fact.round} (update `{fact.update}`)."""
+{record.labels} labels, in round {record.round} (update `{record.update}`)."""
 
 
-def _backbone(settings: Settings, fact: Round) -> str:
+def _backbone(settings: Settings, record: Round) -> str:
     """The pretrained encoder of a round, and if it was chosen among several, why."""
-    choice = fact.encoder
+    choice = record.encoder
     return f"`{settings.backbone}`" if choice is None else f"`{choice.backbone}` (chosen by labels: {choice.reason})"
 
 
-def label_card(task: Task, settings: Settings, splits: Mapping[str, Split], fact: Round | None) -> str:
-    """Return the card of labels; `fact` is the last round that was trained on them."""
+def label_card(task: Task, settings: Settings, splits: Mapping[str, Split], record: Round | None) -> str:
+    """Return the card of labels; `record` is the last round that was trained on them."""
     files = [{"split": name, "path": f"{name}.parquet"} for name in splits]
     about: dict[str, Any] = {"task_categories": ["text-classification"], **_SHARED}
     about["configs"] = [{"config_name": "default", "data_files": files}]
@@ -94,9 +94,11 @@ def label_card(task: Task, settings: Settings, splits: Mapping[str, Split], fact
         for number, name in enumerate(task.classes)
     )
     learnt = ""
-    if fact is not None:
-        learnt = f"\nWhat a model with backbone {_backbone(settings, fact)} made of them, in round {fact.round}:\n\n"
-        learnt += _measured(fact)
+    if record is not None:
+        learnt = (
+            f"\nWhat a model with backbone {_backbone(settings, record)} made of them, in round {record.round}:\n\n"
+        )
+        learnt += _measured(record)
     return f"""{_front(about)}# {task.name} labels
 
 {sum(map(len, splits.values()))} texts with labels, asked for by active learning with hybridal {__version__}:
@@ -123,8 +125,8 @@ def _front(about: Mapping[str, Any]) -> str:
     return f"---\n{yaml.safe_dump(about, sort_keys=False, allow_unicode=True)}---\n"
 
 
-def _splits(fact: Round) -> dict[str, Metrics]:
-    found = {"validation": fact.validation, _PROBE: fact.cross, "test": fact.test}
+def _splits(record: Round) -> dict[str, Metrics]:
+    found = {"validation": record.validation, _PROBE: record.cross, "test": record.test}
     return {name: metrics for name, metrics in found.items() if metrics is not None}
 
 
@@ -150,9 +152,9 @@ def _escaped(name: str) -> str:
     return " ".join(name.split()).replace("|", "\\|")
 
 
-def _measured(fact: Round) -> str:
+def _measured(record: Round) -> str:
     """Return a table with one row per split, with 95% confidence intervals."""
-    splits = _splits(fact)
+    splits = _splits(record)
     rows = [
         f"| {split} | {m.n} | {' | '.join(_scores(m).values())} | "
         + " | ".join(_cell(known(m, name)) for name in ("nll", "nll_scaled", "ece", "ece_scaled"))
@@ -191,24 +193,24 @@ def _cell(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def _results(task: Task, fact: Round) -> list[dict[str, Any]]:
+def _results(task: Task, record: Round) -> list[dict[str, Any]]:
     """Return the test metrics in the hub's format.
 
     It has no intervals, so metrics on a few validation texts are omitted.
     """
-    if fact.test is None:
+    if record.test is None:
         return []
     names = {"accuracy": "accuracy", "f1": "macro-F1", "ece_scaled": "expected calibration error"}
-    if isinstance(fact.test, MultiLabelMetrics):
+    if isinstance(record.test, MultiLabelMetrics):
         names = {"f1": "macro-F1", "micro_f1": "micro-F1", **names, "accuracy": "exact match"}
     return [
         {
             "task": {"type": "text-classification"},
-            "dataset": {"name": f"{task.name} (test, {fact.test.n} texts)", "type": "own", "split": "test"},
+            "dataset": {"name": f"{task.name} (test, {record.test.n} texts)", "type": "own", "split": "test"},
             "metrics": [
                 {"type": kind.removeprefix("micro_").partition("_")[0], "name": name, "value": round(value, 4)}
                 for kind, name in names.items()
-                if (value := known(fact.test, kind)) is not None
+                if (value := known(record.test, kind)) is not None
             ],
         }
     ]

@@ -34,20 +34,20 @@ class Contents:
     about: str
 
     @classmethod
-    def of(cls, state: State, fact: Round | None) -> Contents:
-        """Copy the state after the round of `fact`, or before the first round if it is None."""
+    def of(cls, state: State, record: Round | None) -> Contents:
+        """Copy the state after the round of `record`, or before the first round if it is None."""
         counts = {name: getattr(state.pool, name) for name in _COUNTS}
         fields = {name: getattr(state, name) for name in ("round", "update_sequence", "temperature", "trained")}
         sets = state.pool.label_sets
         several = {} if sets is None else {"thresholds": state.thresholds, "label_sets": sets.sets}
         encoder = {} if state.encoder is None else {"encoder": state.encoder.to_json()}
-        about = {**fields, **counts, **several, **encoder, "fact": fact and fact.to_json()}
+        about = {**fields, **counts, **several, **encoder, "record": record and record.to_json()}
         return cls(state.round, _to_tensors(state), strict_json(about))
 
 
-def save(folder: Path, state: State, fact: Round | None) -> Path:
-    """Write the state after the round of `fact`, and delete the previous one once this is durable."""
-    return write(folder, Contents.of(state, fact))
+def save(folder: Path, state: State, record: Round | None) -> Path:
+    """Write the state after the round of `record`, and delete the previous one once this is durable."""
+    return write(folder, Contents.of(state, record))
 
 
 def write(folder: Path, contents: Contents) -> Path:
@@ -110,7 +110,7 @@ def load(folder: Path, label_sets: LabelSets | None = None) -> tuple[State, Roun
             f"The checkpoint {found[-1]} is damaged ({error}); all recorded rounds are safe. "
             "Run `hybridal resume --recompute` to compute its state again from the beginning."
         ) from error
-    return _to_state(tensors, about, label_sets), about["fact"] and Round.from_json(about["fact"])
+    return _to_state(tensors, about, label_sets), about["record"] and Round.from_json(about["record"])
 
 
 def _to_tensors(state: State) -> dict[str, Any]:

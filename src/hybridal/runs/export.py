@@ -30,25 +30,25 @@ MULTI_LABEL = "multi_label_classification"
 """The `problem_type` of transformers for several labels per text."""
 
 
-def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, fact: Round, target: Path) -> None:
+def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, record: Round, target: Path) -> None:
     """Write the current weights of the classifier, its tokenizer and a model card.
 
     The temperature is part of the weights, so that transformers computes the same probabilities. Decision thresholds of
     several labels per text are in `hybridal.json` and `config.json`.
     """
     about: dict[str, Any] = {
-        "temperature": fact.temperature,
+        "temperature": record.temperature,
         "max_length": settings.rules.max_length,
         "pooling": classifier.pooling,
         "classes": task.classes,
         "labels": task.label_type.__name__,
-        "labels_learnt": fact.labels,
+        "labels_learnt": record.labels,
         "hybridal": __version__,
     }
-    if fact.thresholds:
-        about |= {"thresholds": list(fact.thresholds), "thresholds_for": settings.rules.thresholds}
-    card = model_card(task, settings, fact, classifier.is_native_exportable)
-    write_model(classifier, encoder, fact.temperature or 1.0, about, card, target)
+    if record.thresholds:
+        about |= {"thresholds": list(record.thresholds), "thresholds_for": settings.rules.thresholds}
+    card = model_card(task, settings, record, classifier.is_native_exportable)
+    write_model(classifier, encoder, record.temperature or 1.0, about, card, target)
 
 
 def write_model(

@@ -139,8 +139,8 @@ class RunFolder:
     def history(self) -> list[Round]:
         return recorded_rounds(self.rounds)
 
-    def append(self, fact: Round | Chosen) -> None:
-        self.rounds.append(fact.to_json())
+    def append(self, record: Round | Chosen) -> None:
+        self.rounds.append(record.to_json())
 
     def locked(self) -> AbstractContextManager[None]:
         """Lock the folder: only one process may work on a run."""
@@ -156,12 +156,12 @@ def recorded_rounds(journal: Journal) -> list[Round]:
         RunError: If a line is not a round.
     """
     history: list[Round] = []
-    for number, fact in enumerate(journal.read(), start=1):
+    for number, record in enumerate(journal.read(), start=1):
         try:
-            if Chosen.is_json(fact):
-                history[fact["round"] - 1] = history[fact["round"] - 1].completed(Chosen.from_json(fact))
+            if Chosen.is_json(record):
+                history[record["round"] - 1] = history[record["round"] - 1].completed(Chosen.from_json(record))
             else:
-                history.append(Round.from_json(fact))
+                history.append(Round.from_json(record))
         except (KeyError, TypeError, IndexError) as error:
             raise RunError(
                 f"Line {number} of {journal.path} is not a round ({error}): something else has written there; "

@@ -118,14 +118,18 @@ def resume_run(
             experiment.load(state)
         before, known = state, history[: state.round] if state else []
         with BackgroundWriter() as writer:
-            for state, fact in active_learning(experiment, schedule, before, known, should_stop, observer):
-                is_new = fact.round > len(history)
+            for state, round_record in active_learning(experiment, schedule, before, known, should_stop, observer):
+                is_new = round_record.round > len(history)
                 if is_new:
-                    history.append(fact)
+                    history.append(round_record)
                 else:
-                    same_facts(history[fact.round - 1], fact)
-                writer.submit(partial(record, folder, checkpoint.Contents.of(state, fact), fact if is_new else None))
-                done = history[: fact.round]
+                    require_equal_records(history[round_record.round - 1], round_record)
+                writer.submit(
+                    partial(
+                        record, folder, checkpoint.Contents.of(state, round_record), round_record if is_new else None
+                    )
+                )
+                done = history[: round_record.round]
                 observer.round_done(done)
                 tracking(done)
         export(folder, model.current, task, settings, history[-1])
@@ -137,11 +141,11 @@ def on_device(settings: Settings, device: str | None) -> Settings:
     return settings if device is None else replace(settings, device=device)
 
 
-def record(folder: RunFolder, state: checkpoint.Contents, fact: Round | None) -> None:
+def record(folder: RunFolder, state: checkpoint.Contents, round_record: Round | None) -> None:
     """Write the checkpoint before the record: it contains the record, too."""
     checkpoint.write(folder.checkpoint, state)
-    if fact is not None:
-        folder.append(fact)
+    if round_record is not None:
+        folder.append(round_record)
 
 
 def tracked(folder: RunFolder, settings: Settings, observer: Observer) -> Callable[[Sequence[Round]], None]:
@@ -206,10 +210,10 @@ def restore(folder: RunFolder, recompute: bool = False) -> tuple[State | None, l
     saved = None if recompute else checkpoint.load(folder.checkpoint, folder.task().label_sets)
     if saved is None:
         return None, history
-    state, fact = saved
-    if fact is not None and state.round == len(history) + 1:
-        folder.append(fact)
-        history.append(fact)
+    state, round_record = saved
+    if round_record is not None and state.round == len(history) + 1:
+        folder.append(round_record)
+        history.append(round_record)
     if state.round > len(history):
         raise RunError(
             f"{folder.rounds.path} has {len(history)} rounds, but the checkpoint is of round {state.round}; "
@@ -218,7 +222,7 @@ def restore(folder: RunFolder, recompute: bool = False) -> tuple[State | None, l
     return state, history
 
 
-def same_facts(recorded: Round, computed: Round) -> None:
+def require_equal_records(recorded: Round, computed: Round) -> None:
     """Require that a recomputed round equals its record, except for timings and the schedule's reason."""
     if replace(recorded, seconds={}, reason="") != replace(computed, seconds={}, reason=""):
         raise RunError(

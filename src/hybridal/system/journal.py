@@ -19,7 +19,7 @@ class Journal:
     """Writes each line completely or not at all; a last line that was cut off by a crash is ignored.
 
     >>> import tempfile
-    >>> journal = Journal(Path(tempfile.mkdtemp()) / "facts.jsonl")
+    >>> journal = Journal(Path(tempfile.mkdtemp()) / "records.jsonl")
     >>> journal.append({"round": 1})
     >>> journal.read()
     [{'round': 1}]
@@ -37,27 +37,27 @@ class Journal:
         if not self.path.exists():
             return []
         lines = self.path.read_bytes().split(b"\n")[:-1]
-        facts = []
+        records = []
         for number, line in enumerate(lines, start=1):
             try:
-                fact = json.loads(line)
-                if not isinstance(fact, dict):
+                record = json.loads(line)
+                if not isinstance(record, dict):
                     raise ValueError("not an object")
             except ValueError as error:
                 raise RunError(
                     f"Line {number} of {self.path} is not JSON: something else has written there; "
                     "restore the file from a backup, or delete that line and all after it."
                 ) from error
-            facts.append(fact)
-        return facts
+            records.append(record)
+        return records
 
-    def append(self, fact: Mapping[str, Any]) -> None:
+    def append(self, record: Mapping[str, Any]) -> None:
         """Write one line durably; if that fails, restore the file.
 
         Raises:
             RunError: If the line could not be written.
         """
-        line = (strict_json(fact) + "\n").encode()
+        line = (strict_json(record) + "\n").encode()
         new = not self.path.exists()
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o644)

@@ -23,8 +23,8 @@ class Tracker(Protocol):
         >>> class Printer:
         ...     def begin(self, id: str, name: str, about: Mapping[str, Any]) -> None:
         ...         print(f"run {name}")
-        ...     def record(self, fact: Round) -> None:
-        ...         print(f"round {fact.round}: {fact.labels} labels")
+        ...     def record(self, record: Round) -> None:
+        ...         print(f"round {record.round}: {record.labels} labels")
         >>> from hybridal.testing import fake_history
         >>> tracker: Tracker = Printer()
         >>> tracker.begin("3f9a", "tickets", {})
@@ -42,11 +42,11 @@ class Tracker(Protocol):
             about: The contents of its run.json: settings, protocol, task, versions and hardware.
         """
 
-    def record(self, fact: Round) -> None:
+    def record(self, record: Round) -> None:
         """Log one round.
 
         Args:
-            fact: The complete record of the round.
+            record: The complete record of the round.
         """
 
 
@@ -75,8 +75,8 @@ class Tracking:
                 tracker = self._make()
                 tracker.begin(*self._run)
                 self._tracker = tracker
-            for fact in history[self._taken :]:
-                self._tracker.record(fact)
+            for record in history[self._taken :]:
+                self._tracker.record(record)
                 self._taken += 1
             self._failed = False
         except Exception as error:  # of whatever package
@@ -99,20 +99,20 @@ def parameters(about: Mapping[str, Any]) -> dict[str, Any]:
     return {"task": about["task"]["name"], "classes": len(about["task"]["classes"])} | settings | {**about["protocol"]}
 
 
-def figures(fact: Round) -> dict[str, float]:
+def figures(record: Round) -> dict[str, float]:
     """Flatten the numbers of a round to names such as `cost/steps`.
 
     Metrics for which a split has too few texts are omitted.
 
     >>> from hybridal.core.rounds import Cost
-    >>> fact = Round(1, "retrain", "R", 50, Cost(steps=9), 1, None, None, None, {"loss": 0.1}, seconds={"train": 2.5})
-    >>> found = figures(fact)
+    >>> record = Round(1, "retrain", "R", 50, Cost(steps=9), 1, None, None, None, {"loss": 0.1}, seconds={"train": 2.5})
+    >>> found = figures(record)
     >>> found["labels"], found["cost/steps"], found["changes/loss"], found["seconds/train"]
     (50.0, 9.0, 0.1, 2.5)
     """
     found = {}
-    splits = {name: shown(metrics) for name in ("validation", "test", "cross") if (metrics := getattr(fact, name))}
-    for part, value in (fact.to_json() | splits).items():
+    splits = {name: shown(metrics) for name in ("validation", "test", "cross") if (metrics := getattr(record, name))}
+    for part, value in (record.to_json() | splits).items():
         for name, number in value.items() if isinstance(value, Mapping) else [("", value)]:
             if isinstance(number, int | float) and not isinstance(number, bool):
                 found[f"{part}/{name}" if name else part] = float(number)

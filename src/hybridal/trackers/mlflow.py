@@ -50,12 +50,12 @@ class Mlflow:
         client.log_batch(self._run, params=[self._mlflow.entities.Param(*pair) for pair in asked.items()])
         self._taken = {metric.step for metric in client.get_metric_history(self._run, "labels")}
 
-    def record(self, fact: Round) -> None:
-        if fact.round in self._taken:
+    def record(self, record: Round) -> None:
+        if record.round in self._taken:
             return
         entities, now = self._mlflow.entities, int(time.time() * 1000)
-        metrics = [entities.Metric(name, number, now, fact.round) for name, number in figures(fact).items()]
-        tags = [entities.RunTag(name, getattr(fact, name)) for name in ("update_sequence", "update", "reason")]
+        metrics = [entities.Metric(name, number, now, record.round) for name, number in figures(record).items()]
+        tags = [entities.RunTag(name, getattr(record, name)) for name in ("update_sequence", "update", "reason")]
         self._client.log_batch(self._run, metrics=metrics, tags=tags)
         # Mark the run as finished after each round, so that a killed process leaves no open run.
         self._client.set_terminated(self._run)

@@ -35,8 +35,8 @@ class TensorBoard:
         rows = "".join(f"| {key} | {value} |\n" for key, value in parameters(about).items())
         self._writer.add_text("settings", f"| setting | value |\n|---|---|\n{rows}", 0)
 
-    def record(self, fact: Round) -> None:
-        for name, number in figures(fact).items():
-            self._writer.add_scalar(name, number, fact.round)
-        self._writer.add_text("update", f"{fact.update} {fact.reason}".strip(), fact.round)
+    def record(self, record: Round) -> None:
+        for name, number in figures(record).items():
+            self._writer.add_scalar(name, number, record.round)
+        self._writer.add_text("update", f"{record.update} {record.reason}".strip(), record.round)
         self._writer.flush()

@@ -43,8 +43,8 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 def tell(project: Project, number: int, schedule: str, *history: Round) -> None:
     folder = RunFolder.create(project.runs / f"{number:03d}", Settings("toys", schedule=schedule), TASK, {})
-    for fact in history:
-        folder.append(fact)
+    for record in history:
+        folder.append(record)
 
 
 def moving(t: int, change: float | None, update: str = "retrain", right: int = 15) -> Round:

@@ -51,7 +51,7 @@ def test_a_project_changes_its_encoder_and_says_why(tmp_path: Path, topics: str)
     again.start()
     assert trained(again) == topics
     (folder,) = chapter_folders(project.runs)
-    assert [Path(fact.encoder.backbone).name for fact in RunFolder(folder).history() if fact.encoder] == [
+    assert [Path(record.encoder.backbone).name for record in RunFolder(folder).history() if record.encoder] == [
         "tiny",
         "topics",
         "topics",

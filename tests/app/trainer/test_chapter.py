@@ -122,9 +122,9 @@ def test_the_examples_of_the_next_update_are_those_that_it_trains_on(
     chapter = begun(project)
     label(project, unlabelled(project, "pool", 6))
     chapter.sync_labels(taken(project))
-    foreseen, fact = chapter.examples(), chapter.learn(Observer())
-    assert (fact.update, fact.cost.epochs) == ("finetune:3", epochs)  # of 14 examples in batches of eight
-    assert foreseen == fact.cost.examples == epochs * 14
+    foreseen, record = chapter.examples(), chapter.learn(Observer())
+    assert (record.update, record.cost.epochs) == ("finetune:3", epochs)  # of 14 examples in batches of eight
+    assert foreseen == record.cost.examples == epochs * 14
 
 
 def test_the_next_chapter_counts_on(project: Project) -> None:

@@ -104,13 +104,13 @@ def test_rounds_go_on_in_one_folder_that_is_a_run(project: Project) -> None:
     assert not cycle.turn()
     (folder,) = chapter_folders(project.runs)
     history = RunFolder(folder).history()
-    assert [fact.labels for fact in history] == [6, 12, 18, 24]
-    assert [fact.validation.n for fact in history if fact.validation] == [6, 7, 8, 9]
-    assert [fact.update for fact in history] == ["retrain", "retrain", "refit", "finetune:3"]
+    assert [record.labels for record in history] == [6, 12, 18, 24]
+    assert [record.validation.n for record in history if record.validation] == [6, 7, 8, 9]
+    assert [record.update for record in history] == ["retrain", "retrain", "refit", "finetune:3"]
     # A probe; the protocol's two epochs; a new head; three epochs, since there are twice as many labels.
     # The names of both classes are examples too.
-    batches = [-(-(fact.labels + 2) // 8) for fact in history]
-    assert [fact.cost.steps for fact in history] == [0, 2 * batches[1], 0, 3 * batches[3]]
+    batches = [-(-(record.labels + 2) // 8) for record in history]
+    assert [record.cost.steps for record in history] == [0, 2 * batches[1], 0, 3 * batches[3]]
     assert len(history[-1].acquired) == 24
 
 
@@ -122,13 +122,13 @@ def test_by_default_the_first_model_needs_ten_labels_and_no_training_step(tmp_pa
     label_some(project, 1)
     assert cycle.turn()
     assert cycle.chapter is not None
-    (fact,) = cycle.chapter.learner.history
-    assert (fact.labels, fact.cost.steps, fact.reason) == (10, 0, "nothing has been learnt yet")
-    assert fact.validation is not None
-    assert fact.validation.n == 6
+    (record,) = cycle.chapter.learner.history
+    assert (record.labels, record.cost.steps, record.reason) == (10, 0, "nothing has been learnt yet")
+    assert record.validation is not None
+    assert record.validation.n == 6
     told = progress(project)
-    assert told["rounds"][0]["reason"] == fact.reason
-    assert told["advice"] == advise([fact], 2, left=74).sentence  # there are ninety texts
+    assert told["rounds"][0]["reason"] == record.reason
+    assert told["advice"] == advise([record], 2, left=74).sentence  # there are ninety texts
     project.close()
 
 

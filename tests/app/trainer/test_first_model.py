@@ -233,7 +233,7 @@ def test_the_round_that_follows_is_of_the_same_probe(project: Project, monkeypat
     assert len(same) > 24
     np.testing.assert_allclose([first[one] for one in same], [after[one] for one in same], atol=1e-3)
     (folder,) = chapter_folders(project.runs)
-    assert [fact.labels for fact in RunFolder(folder).history()] == [6]
+    assert [record.labels for record in RunFolder(folder).history()] == [6]
 
 
 def test_labels_that_come_while_it_prepares_are_learnt(project: Project) -> None:

@@ -63,14 +63,14 @@ def unbroken(laboratory: Laboratory, due: Path, tmp_path_factory: pytest.TempPat
 def standing(folder: Path) -> dict[str, Any]:
     """Everything that a round writes, without seconds."""
     project = Project.open(folder)
-    facts = [
+    records = [
         {**json.loads(line), "seconds": None}
         for run in chapter_folders(project.runs)
         for line in (run / "rounds.jsonl").read_text().splitlines()
     ]
     with project.reads() as session:
         found = {
-            "facts": facts,
+            "records": records,
             "annotations": session.scalar(select(func.count()).select_from(Annotation)),
             "consensus": session.execute(select(Consensus.text_row, Consensus.class_number)).all(),
             "queue": session.execute(
@@ -87,9 +87,9 @@ def standing(folder: Path) -> dict[str, Any]:
 
 
 def test_the_unbroken_trainer_has_all_that_the_others_are_measured_by(unbroken: dict[str, Any]) -> None:
-    assert [fact["update_sequence"] for fact in unbroken["facts"]] == ["R", "RR"]
-    assert [fact["labels"] for fact in unbroken["facts"]] == [6, 12]
-    assert [fact["cost"]["steps"] > 0 for fact in unbroken["facts"]] == [False, True], "nothing to be killed in"
+    assert [record["update_sequence"] for record in unbroken["records"]] == ["R", "RR"]
+    assert [record["labels"] for record in unbroken["records"]] == [6, 12]
+    assert [record["cost"]["steps"] > 0 for record in unbroken["records"]] == [False, True], "nothing to be killed in"
     assert (unbroken["annotations"], len(unbroken["consensus"])) == (19, 19)
     assert (len(unbroken["queue"]), unbroken["status"], unbroken["left"]) == (24, ("waiting", 2, ""), [])
 
@@ -121,7 +121,10 @@ def test_killed_in_the_last_round_it_is_finished_once(
     assert (row(project).request, progress(project)["finish"]["finished"]) == ("", True)
     project.close()
     after = standing(folder)
-    assert [(fact["labels"], fact["label_changes"]["last"]) for fact in after["facts"]] == [(6, False), (12, True)]
+    assert [(record["labels"], record["label_changes"]["last"]) for record in after["records"]] == [
+        (6, False),
+        (12, True),
+    ]
     assert (len(after["queue"]), after["status"]) == (24, ("waiting", 2, ""))
 
 
@@ -133,7 +136,7 @@ def test_killed_while_the_first_chapter_is_written(laboratory: Laboratory, tmp_p
     assert standing(project.folder)["left"] != []
     assert laboratory.train(project.folder) == KILLED
     after = standing(project.folder)
-    assert ([fact["update_sequence"] for fact in after["facts"]], after["left"]) == (["R"], [])
+    assert ([record["update_sequence"] for record in after["records"]], after["left"]) == (["R"], [])
 
 
 def test_a_supervised_trainer_goes_on_where_a_killed_one_was(

@@ -16,8 +16,8 @@ def words(rounds: dict[str, dict[str, Any]], last: int) -> dict[str, str]:
 
     def hybrid(signal: str, epsilon: float, patience: int) -> str:
         calm = 0
-        for t, fact in enumerate(trunk, start=1):
-            change = fact["changes"][signal]
+        for t, record in enumerate(trunk, start=1):
+            change = record["changes"][signal]
             calm = calm + 1 if change is not None and change < epsilon else 0
             if calm == patience:
                 return "R" * t + "F" * (last - t)
@@ -38,7 +38,7 @@ def by_hand(study: Path, last: int = 8) -> pd.DataFrame:
     for file in sorted(study.glob("cells/*/rounds.jsonl")):
         name = re.match(r"(\w+)-(\w+)-(\w+)-.*s(\d+)-\w+$", file.parent.name)
         assert name
-        rounds = {fact["update_sequence"]: fact for fact in map(json.loads, file.read_text().splitlines())}
+        rounds = {record["update_sequence"]: record for record in map(json.loads, file.read_text().splitlines())}
         for method, sequence in words(rounds, last).items():
             path = [rounds[sequence[:t]] for t in range(1, last + 1)]
             end = path[-1]
@@ -54,11 +54,11 @@ def by_hand(study: Path, last: int = 8) -> pd.DataFrame:
                     "temperature": end["temperature"],
                     "validation_f1": end["validation"]["f1"],
                     "validation_nll": end["validation"]["nll"],
-                    "eces": [fact["validation"]["ece"] for fact in path],
-                    "acquired": [fact["acquired"] for fact in path],
-                    "scores": [fact["scores"] for fact in path],
-                    "steps": sum(fact["cost"]["steps"] for fact in path),
-                    "seconds": sum(fact["seconds"]["train"] + fact["seconds"]["validate"] for fact in path),
+                    "eces": [record["validation"]["ece"] for record in path],
+                    "acquired": [record["acquired"] for record in path],
+                    "scores": [record["scores"] for record in path],
+                    "steps": sum(record["cost"]["steps"] for record in path),
+                    "seconds": sum(record["seconds"]["train"] + record["seconds"]["validate"] for record in path),
                     "switch": sequence.count("R") if "F" in sequence else None,
                 }
             )

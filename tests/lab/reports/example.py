@@ -62,21 +62,21 @@ def made_up_study(path: Path, rounds: int = 8, skip: Sequence[tuple[str, int]] =
 
 
 def _write(folder: StudyFolder, cell: CellPlan) -> None:
-    facts: dict[str, Round] = {}
+    records: dict[str, Round] = {}
     for spec in cell.schedules:
-        _walk(cell, schedule_of(spec), facts)
+        _walk(cell, schedule_of(spec), records)
     folder.home(cell).mkdir(parents=True)
-    lines = "".join(strict_json(fact.to_json()) + "\n" for fact in facts.values())
+    lines = "".join(strict_json(record.to_json()) + "\n" for record in records.values())
     folder.journal(cell).path.write_text(lines, encoding="utf-8")
 
 
-def _walk(cell: CellPlan, schedule: Schedule, facts: dict[str, Round]) -> None:
+def _walk(cell: CellPlan, schedule: Schedule, records: dict[str, Round]) -> None:
     history: tuple[Round, ...] = ()
     while len(history) < cell.settings.rules.rounds:
         update = schedule.decide(history)
         sequence = (history[-1].update_sequence if history else "") + update.letter
-        facts.setdefault(sequence, _round(cell, sequence, update.spec, len(history) + 1))
-        history = (*history, facts[sequence])
+        records.setdefault(sequence, _round(cell, sequence, update.spec, len(history) + 1))
+        history = (*history, records[sequence])
 
 
 def _round(cell: CellPlan, sequence: str, update: str, t: int) -> Round:

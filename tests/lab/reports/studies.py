@@ -32,7 +32,7 @@ SIGNALS = {"accuracy": 0.026, "f1": 0.0245, "loss": 0.016, "alpha": 2.9e-4, "cka
 Change = Callable[[Round], Round]
 
 
-def write_study(path: Path, study: Study, edit: Change = lambda fact: fact) -> StudyFolder:
+def write_study(path: Path, study: Study, edit: Change = lambda round_record: round_record) -> StudyFolder:
     """A study folder with every round that its schedules need; `edit` may change each record."""
     folder = StudyFolder.create(path, study, {"created": "2026-01-02T03:04:05+00:00"})
     for cell in folder.cells:
@@ -49,18 +49,20 @@ def write_task(folder: StudyFolder, cell: CellPlan) -> None:
     (home / "task.json").write_text(json.dumps({"name": cell.settings.task, "classes": names}))
 
 
-def write_cell(folder: StudyFolder, cell: CellPlan, specs: Sequence[str], edit: Change = lambda fact: fact) -> None:
+def write_cell(
+    folder: StudyFolder, cell: CellPlan, specs: Sequence[str], edit: Change = lambda round_record: round_record
+) -> None:
     """Write the round records of some schedules of a cell, each update sequence once."""
-    facts: dict[str, Round] = {}
+    round_records: dict[str, Round] = {}
     for spec in specs:
         schedule, history = make_schedule(spec), list[Round]()
         while len(history) < cell.settings.rules.rounds:
             sequence = (history[-1].update_sequence if history else "") + schedule.decide(history).letter
-            if sequence not in facts:
-                facts[sequence] = made_up_round(cell, history, schedule)
-            history.append(facts[sequence])
+            if sequence not in round_records:
+                round_records[sequence] = made_up_round(cell, history, schedule)
+            history.append(round_records[sequence])
     folder.home(cell).mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(edit(fact).to_json()) + "\n" for fact in facts.values()]
+    lines = [json.dumps(edit(round_record).to_json()) + "\n" for round_record in round_records.values()]
     (folder.home(cell) / "rounds.jsonl").write_text("".join(lines))
 
 

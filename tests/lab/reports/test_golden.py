@@ -73,7 +73,7 @@ STUDIES: dict[str, Callable[[Path], StudyFolder]] = {
 def preset_study(path: Path, name: str, **few: Any) -> StudyFolder:
     """A preset, made small, on texts that can be read; which of them were acquired is left out."""
     study = preset(name).shrunk(**few)
-    folder = write_study(path, study, lambda fact: replace(fact, acquired=(), scores=()))
+    folder = write_study(path, study, lambda record: replace(record, acquired=(), scores=()))
     for task, home in {cell.settings.task: folder.task_home(task_key(cell.settings)) for cell in folder.cells}.items():
         shutil.rmtree(home)
         save_task(toy_task(classes=2 + (task == "yahoo")), home)
@@ -162,7 +162,7 @@ def run_reports(root: Path) -> dict[str, Any]:
         home.mkdir(parents=True)
         about = {**ABOUT, "settings": {**ABOUT["settings"], "schedule": name}}
         write_about(home / "run.json", about)
-        lines = "".join(strict_json(fact.to_json()) + "\n" for fact in history)
+        lines = "".join(strict_json(record.to_json()) + "\n" for record in history)
         (home / "rounds.jsonl").write_text(lines, encoding="utf-8")
         with watched() as figures:
             found[name] = page(write_report(RunFolder(home)), figures)

@@ -16,10 +16,10 @@ from .studies import write_study
 def guessing_study(path: Path, guesses: bool) -> Results:
     """A study without test texts, whose models always answer the same of two classes, or not."""
 
-    def measured(fact: Round) -> Round:
+    def measured(record: Round) -> Round:
         right = 500 if guesses else 800
         ends = Metrics(1000, right, right / 1000, 0.177, 0.7, 0.1, 0.5, 0.7, 0.1, support=(500, 500))
-        return replace(fact, validation=ends, test=None)
+        return replace(record, validation=ends, test=None)
 
     study = Study("example", ("imdb",), ("retrain", "finetune"), seeds=(1, 2), overrides={"rounds": 2})
     return results(write_study(path, study, measured))

@@ -115,12 +115,12 @@ class Watched(Experiment):
     _states: list[weakref.ref[State]]
 
     def advance(self, state: State, update: Update, label_changes: LabelChanges | None = None) -> tuple[State, Round]:
-        after, fact = super().advance(state, update, label_changes)
-        self.words.append(fact.update_sequence)
-        self.weights[fact.update_sequence] = after.weights
+        after, record = super().advance(state, update, label_changes)
+        self.words.append(record.update_sequence)
+        self.weights[record.update_sequence] = after.weights
         self._states.append(weakref.ref(after))
         self.alive.append(len({id(known()) for known in self._states if known() is not None}))
-        return after, fact
+        return after, record
 
     def labelled(self, state: State) -> State:
         after = super().labelled(state)

@@ -31,7 +31,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def timeless(history: tuple[Round, ...] | list[Round]) -> list[Round]:
-    return [replace(fact, seconds={}, changes={}) for fact in history]
+    return [replace(record, seconds={}, changes={}) for record in history]
 
 
 def test_schedules_share_rounds_and_resume(settings: Settings, tmp_path: Path) -> None:
@@ -42,8 +42,8 @@ def test_schedules_share_rounds_and_resume(settings: Settings, tmp_path: Path) -
     for spec in ("auto", "finetune"):
         alone = run.resume_run(run.begin(replace(settings, schedule=spec), tmp_path / spec))
         assert timeless(found[spec]) == timeless(alone)
-    assert [fact.encoder.changed for fact in found["auto"] if fact.encoder] == [False, True, False]
-    assert "refit" in {fact.update for fact in found["refit"][1:]}, "a frozen encoder stays frozen after a change"
+    assert [record.encoder.changed for record in found["auto"] if record.encoder] == [False, True, False]
+    assert "refit" in {record.update for record in found["refit"][1:]}, "a frozen encoder stays frozen after a change"
 
     records = compared.folder.rounds.path.read_text().splitlines(keepends=True)
     again = tmp_path / "again"

@@ -31,8 +31,8 @@ class Listener(Observer):
         self.heard.append((round, of, update))
 
     def round_done(self, history: Sequence[Round]) -> None:
-        (fact,) = history
-        self.heard.append(fact.update_sequence)
+        (record,) = history
+        self.heard.append(record.update_sequence)
         if self._stop_at is not None and len(self.heard) == 2 * self._stop_at:
             raise KeyboardInterrupt
 
@@ -55,7 +55,7 @@ def whole(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Compa
 
 
 def timeless(histories: dict[str, tuple[Round, ...]]) -> dict[str, list[Round]]:
-    return {spec: [replace(fact, seconds={}) for fact in history] for spec, history in histories.items()}
+    return {spec: [replace(record, seconds={}) for record in history] for spec, history in histories.items()}
 
 
 def test_comparison_gives_each_schedule_its_own_runs_records(
@@ -71,7 +71,7 @@ def test_comparison_gives_each_schedule_its_own_runs_records(
 
 
 def test_shared_rounds_are_recorded_once(whole: Comparison) -> None:
-    words = [fact.update_sequence for fact in whole.folder.history()]
+    words = [record.update_sequence for record in whole.folder.history()]
     assert sorted(words) == sorted({"R", "RR", "RRR", "RRF", "F", "FF", "FFF"})
 
 

@@ -89,9 +89,9 @@ def test_what_if_needs_the_recorded_signal(folder: StudyFolder, tmp_path: Path) 
     (cell,) = folder.cells
     for name, keep in (("with", True), ("without", False)):
         run = RunFolder.create(tmp_path / name, Settings("texts.jsonl", backbone="tiny"), folder.task(cell), {})
-        for fact in folder.histories(cell)["retrain"]:
-            run.append(replace(fact, changes=fact.changes if keep else {}))
-    changes = [fact.changes["accuracy"] for fact in folder.histories(cell)["retrain"]]
+        for round_record in folder.histories(cell)["retrain"]:
+            run.append(replace(round_record, changes=round_record.changes if keep else {}))
+    changes = [round_record.changes["accuracy"] for round_record in folder.histories(cell)["retrain"]]
     assert decisions(tmp_path / "with", signal="accuracy", column=None)["changes"] == changes
     with pytest.raises(UserError, match="did not record the signal 'accuracy'"):
         decisions(tmp_path / "without", signal="accuracy", column=None)

@@ -22,7 +22,9 @@ from .small_study import small_study
 
 def timeless(folder: StudyFolder) -> dict[str, dict[str, Round]]:
     return {
-        cell.key: {sequence: replace(fact, seconds={}) for sequence, fact in folder.rounds_by_sequence(cell).items()}
+        cell.key: {
+            sequence: replace(record, seconds={}) for sequence, record in folder.rounds_by_sequence(cell).items()
+        }
         for cell in folder.cells
     }
 

@@ -24,23 +24,23 @@ def folder(tmp_path: Path) -> StudyFolder:
     return StudyFolder.create(tmp_path / "study", study, {})
 
 
-def facts(sequence: str) -> list[Round]:
+def records(sequence: str) -> list[Round]:
     updates = {"R": "retrain", "F": "finetune"}
     history = fake_history((), 0, len(sequence))
     return [
-        replace(fact, round=t, update_sequence=sequence[:t], update=updates[sequence[t - 1]])
-        for t, fact in enumerate(history, start=1)
+        replace(record, round=t, update_sequence=sequence[:t], update=updates[sequence[t - 1]])
+        for t, record in enumerate(history, start=1)
     ]
 
 
 def test_a_cell_is_complete_when_all_its_schedules_are(folder: StudyFolder) -> None:
     cell, other = folder.cells
     folder.home(cell).mkdir(parents=True)
-    for fact in facts("RR"):
-        folder.journal(cell).append(fact.to_json())
+    for record in records("RR"):
+        folder.journal(cell).append(record.to_json())
     assert not folder.complete(cell)
-    for fact in facts("FF"):
-        folder.journal(cell).append(fact.to_json())
+    for record in records("FF"):
+        folder.journal(cell).append(record.to_json())
     assert folder.complete(cell)
     assert not folder.complete(other)
     assert {spec: history[-1].update_sequence for spec, history in folder.histories(cell).items()} == {
@@ -53,8 +53,8 @@ def test_an_error_counts_until_its_cell_is_complete(folder: StudyFolder) -> None
     cell = folder.cells[0]
     folder.write_error(cell, "Traceback: it broke")
     assert folder.error(cell) == "Traceback: it broke"
-    for fact in facts("RR") + facts("FF"):
-        folder.journal(cell).append(fact.to_json())
+    for record in records("RR") + records("FF"):
+        folder.journal(cell).append(record.to_json())
     assert folder.error(cell) is None
 
 
@@ -64,8 +64,8 @@ def test_states_are_dropped_when_a_cell_is_complete_and_kept_before(folder: Stud
         (home / "states").mkdir()
     assert (home / "states").exists()
     with folder.working_on(cell):
-        for fact in facts("RR") + facts("FF"):
-            folder.journal(cell).append(fact.to_json())
+        for record in records("RR") + records("FF"):
+            folder.journal(cell).append(record.to_json())
     assert not (home / "states").exists()
 
 

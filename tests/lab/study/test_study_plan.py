@@ -68,10 +68,12 @@ def test_a_plan_counts_cells_runs_and_rounds(tmp_path: Path) -> None:
 def test_time_left_comes_from_measured_rounds(tmp_path: Path) -> None:
     study = Study("s", ("imdb",), ("finetune",), seeds=(1,), overrides={"rounds": 4})
     folder = StudyFolder.create(tmp_path / "s", study, {})
-    facts = [{**fact.to_json(), "update_sequence": "F" * t} for t, fact in enumerate(fake_history((), 0, 2), start=1)]
+    records = [
+        {**record.to_json(), "update_sequence": "F" * t} for t, record in enumerate(fake_history((), 0, 2), start=1)
+    ]
     folder.home(folder.cells[0]).mkdir(parents=True)
-    for fact, seconds in zip(facts, (2.0, 4.0), strict=True):
-        folder.journal(folder.cells[0]).append({**fact, "seconds": {"train": seconds}})
+    for record, seconds in zip(records, (2.0, 4.0), strict=True):
+        folder.journal(folder.cells[0]).append({**record, "seconds": {"train": seconds}})
     found = plan(folder)
     assert found.done == 2
     assert found.seconds_left == pytest.approx(3.0 * 2)
@@ -83,9 +85,9 @@ def test_only_open_cells_have_rounds_left(tmp_path: Path) -> None:
     folder = StudyFolder.create(tmp_path / "s", study, {})
     for cell, rounds in zip(folder.cells, (4, 3), strict=True):
         folder.home(cell).mkdir(parents=True)
-        for fact in fake_history((), 0, rounds):
-            changes = {"accuracy": None if fact.round == 1 else 0.5}
-            folder.journal(cell).append({**fact.to_json(), "changes": changes})
+        for record in fake_history((), 0, rounds):
+            changes = {"accuracy": None if record.round == 1 else 0.5}
+            folder.journal(cell).append({**record.to_json(), "changes": changes})
     assert distinct_rounds(folder.cells[0].schedules, 4) == (4, 6)
     assert [folder.finished(cell) for cell in folder.cells] == [2, 0]
     found = plan(folder)

@@ -119,7 +119,7 @@ def played(name: str, task: dict[str, Any], folder: Path, **rules: Any) -> dict[
 
 def test_shrunk_learners_preset_runs(file: dict[str, Any], tmp_path: Path) -> None:
     runs = played("learners", file, tmp_path, initial=20, rounds=6)
-    steps = {run: sum(fact.cost.steps for fact in history) for run, history in runs.items()}
+    steps = {run: sum(record.cost.steps for record in history) for run, history in runs.items()}
     assert {schedule for _, schedule in runs} == {"auto", "retrain", "finetune", "refit"}
     for acquisition in ("margin", "random"):
         # Nothing to train, little, and the same amount from either start.
@@ -127,8 +127,10 @@ def test_shrunk_learners_preset_runs(file: dict[str, Any], tmp_path: Path) -> No
         assert 0 < steps[acquisition, "auto"] < 0.7 * steps[acquisition, "retrain"]
         assert steps[acquisition, "finetune"] == steps[acquisition, "retrain"]
     for history in runs.values():
-        assert [fact.labels + (fact.validation.n if fact.validation else 0) for fact in history] == [*range(20, 71, 10)]
-        assert all(fact.test is not None for fact in history)
+        assert [record.labels + (record.validation.n if record.validation else 0) for record in history] == [
+            *range(20, 71, 10)
+        ]
+        assert all(record.test is not None for record in history)
     first = {history[0].labels for history in runs.values()}, {history[0].held for history in runs.values()}
     assert [len(values) for values in first] == [1, 1]  # the first draw asks no model, so it is the same for all
     assert runs["margin", "auto"][-1].reason == "the last round"
@@ -143,7 +145,7 @@ def test_shrunk_late_class_preset_runs(file: dict[str, Any], tmp_path: Path) -> 
         "late-class", {**file, "validation_size": 20}, tmp_path, initial=20, rounds=8, late_class=5, validation_size=10
     )
     history = runs["entropy", "auto"]
-    label_changes = [fact.label_changes for fact in history]
+    label_changes = [record.label_changes for record in history]
     assert [n.counts[2] > 0 for n in label_changes if n is not None and len(n.counts) > 2] == [
         True
     ] * 4  # from round five on

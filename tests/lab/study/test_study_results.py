@@ -22,9 +22,9 @@ def folder(tmp_path: Path) -> StudyFolder:
 def fill(folder: StudyFolder, cell: int, letter: str, rounds: int, signal: str = "hybrid:accuracy") -> None:
     plan = folder.cells[cell]
     folder.home(plan).mkdir(parents=True, exist_ok=True)
-    for t, fact in enumerate(fake_history(make_schedule(signal).watches, cell, rounds), start=1):
+    for t, record in enumerate(fake_history(make_schedule(signal).watches, cell, rounds), start=1):
         update = {"R": "retrain", "F": "finetune"}[letter]
-        folder.journal(plan).append(replace(fact, update_sequence=letter * t, update=update).to_json())
+        folder.journal(plan).append(replace(record, update_sequence=letter * t, update=update).to_json())
 
 
 def test_a_row_a_complete_run_and_a_row_a_round_of_it(folder: StudyFolder) -> None:
@@ -42,16 +42,16 @@ def test_a_row_a_complete_run_and_a_row_a_round_of_it(folder: StudyFolder) -> No
 
 def test_costs_are_sums_and_measures_those_of_the_end(folder: StudyFolder) -> None:
     fill(folder, 0, "F", 3)
-    facts = list(folder.rounds_by_sequence(folder.cells[0]).values())
+    records = list(folder.rounds_by_sequence(folder.cells[0]).values())
     (row,) = results(folder).runs.to_dict("records")
-    assert row["steps"] == sum(fact.cost.steps for fact in facts)
-    assert row["training_time"] == pytest.approx(sum(fact.seconds["train"] for fact in facts))
-    assert facts[-1].test is not None
-    assert row["test_f1"] == facts[-1].test.f1
+    assert row["steps"] == sum(record.cost.steps for record in records)
+    assert row["training_time"] == pytest.approx(sum(record.seconds["train"] for record in records))
+    assert records[-1].test is not None
+    assert row["test_f1"] == records[-1].test.f1
     assert row["first_finetune"] == 1
     assert row["t_star"] is None
     changes = results(folder).rounds["change_accuracy"].tolist()
-    assert changes[1:] == [fact.changes["accuracy"] for fact in facts[1:]]
+    assert changes[1:] == [record.changes["accuracy"] for record in records[1:]]
 
 
 def test_a_study_with_nothing_complete_is_empty(folder: StudyFolder) -> None:

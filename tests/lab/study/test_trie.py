@@ -64,27 +64,27 @@ def walked(
     cell: Watched, schedules: Sequence[Schedule], folder: Path, known: Sequence[Round] = (), cut_at: int | None = None
 ) -> list[Round]:
     """The rounds that were recorded, `known` first; cut off when the n-th new one is about to be."""
-    facts = list(known)
+    round_records = list(known)
 
-    def record(fact: Round) -> None:
-        if cut_at is not None and len(facts) - len(known) == cut_at:
+    def record(round_record: Round) -> None:
+        if cut_at is not None and len(round_records) - len(known) == cut_at:
             raise CutOffError
-        facts.append(fact)
+        round_records.append(round_record)
 
-    trie = Trie(cell, {fact.update_sequence: fact for fact in known}, record, folder)
+    trie = Trie(cell, {round_record.update_sequence: round_record for round_record in known}, record, folder)
     try:
         trie.walk(schedules)
     except CutOffError:
         assert cut_at is not None
-    return facts
+    return round_records
 
 
-def timeless(facts: Sequence[Round]) -> list[Round]:
-    return [replace(fact, seconds={}) for fact in facts]
+def timeless(round_records: Sequence[Round]) -> list[Round]:
+    return [replace(round_record, seconds={}) for round_record in round_records]
 
 
-def by_sequence(facts: Sequence[Round]) -> dict[str, Round]:
-    return {fact.update_sequence: fact for fact in timeless(facts)}
+def by_sequence(round_records: Sequence[Round]) -> dict[str, Round]:
+    return {round_record.update_sequence: round_record for round_record in timeless(round_records)}
 
 
 def same_bits(one: Weights | None, other: Weights | None) -> bool:
@@ -115,23 +115,29 @@ def test_shared_walk_gives_the_records_of_separate_runs(
     make: Callable[[], Watched], specs: tuple[str, ...], tmp_path: Path
 ) -> None:
     cell, schedules = make(), schedules_of(*specs)
-    facts = walked(cell, schedules, tmp_path)
+    round_records = walked(cell, schedules, tmp_path)
     together = dict(cell.weights)
-    found = histories({fact.update_sequence: fact for fact in facts}, schedules, cell.rules.rounds)
+    found = histories(
+        {round_record.update_sequence: round_record for round_record in round_records}, schedules, cell.rules.rounds
+    )
     assert list(found) == [schedule.spec for schedule in schedules]
     for schedule in schedules:
         *_, (state, _) = alone = list(active_learning(cell, schedule))
-        assert timeless(found[schedule.spec]) == timeless([fact for _, fact in alone])
+        assert timeless(found[schedule.spec]) == timeless([round_record for _, round_record in alone])
         assert same_bits(together[state.update_sequence], state.weights)
 
 
 def test_each_update_sequence_is_computed_once(tmp_path: Path) -> None:
     cell, schedules = linear_cell(), schedules_of(*SPECS)
-    facts = walked(cell, schedules, tmp_path)
+    round_records = walked(cell, schedules, tmp_path)
     assert set(Counter(cell.words).values()) == {1}
-    alone = {fact.update_sequence for schedule in schedules for _, fact in active_learning(linear_cell(), schedule)}
-    assert {fact.update_sequence for fact in facts} == alone
-    assert len(facts) == len(alone)
+    alone = {
+        round_record.update_sequence
+        for schedule in schedules
+        for _, round_record in active_learning(linear_cell(), schedule)
+    }
+    assert {round_record.update_sequence for round_record in round_records} == alone
+    assert len(round_records) == len(alone)
     first = {"R", "F", "N", "A(0.5)", "A(0.7)", "P(4)", "P(8)"}
     assert [sequence for sequence in cell.words if sequence in first] == ["F"], "first rounds that are alike are one"
     assert set(cell.words) == alone - first | {"F"}
@@ -155,12 +161,12 @@ def test_first_rounds_are_shared_where_they_train_alike(
 ) -> None:
     cell = transformer_cell(rounds=1, **rules)
     schedules = schedules_of("finetune", "newonly", "refit", "anchor:0.5", "replay:4", "finetune:2", "retrain")
-    facts = walked(cell, schedules, tmp_path)
+    round_records = walked(cell, schedules, tmp_path)
     assert set(cell.words) == computed
     assert len(cell.words) == len(computed)
-    found = histories({fact.update_sequence: fact for fact in facts}, schedules, 1)
+    found = histories({round_record.update_sequence: round_record for round_record in round_records}, schedules, 1)
     for schedule in schedules:
-        alone = [fact for _, fact in active_learning(cell, schedule)]
+        alone = [round_record for _, round_record in active_learning(cell, schedule)]
         assert timeless(found[schedule.spec]) == timeless(alone)
 
 
@@ -181,7 +187,9 @@ def test_one_schedule_twice_costs_once(tmp_path: Path) -> None:
 
 def test_a_fork_may_come_before_the_first_round(tmp_path: Path) -> None:
     cell = linear_cell(rounds=1)
-    assert [fact.update_sequence for fact in walked(cell, schedules_of("retrain", "finetune"), tmp_path)] == ["F", "R"]
+    assert [
+        round_record.update_sequence for round_record in walked(cell, schedules_of("retrain", "finetune"), tmp_path)
+    ] == ["F", "R"]
 
 
 def test_begin_is_called_before_each_round(tmp_path: Path) -> None:
@@ -190,7 +198,7 @@ def test_begin_is_called_before_each_round(tmp_path: Path) -> None:
     Trie(
         cell,
         {},
-        lambda fact: heard.append(fact.update_sequence),
+        lambda round_record: heard.append(round_record.update_sequence),
         tmp_path,
         lambda round, update: heard.append((round, update)),
     ).walk(schedules_of("retrain", "fixed:2"))
@@ -211,17 +219,17 @@ class TestCutOff:
     @classmethod
     def whole(cls, tmp_path_factory: pytest.TempPathFactory) -> list[Round]:
         cell = linear_cell()
-        facts = walked(cell, ALL_WORDS, tmp_path_factory.mktemp("whole"))
-        assert len(facts) == cls.WORDS
-        return facts
+        round_records = walked(cell, ALL_WORDS, tmp_path_factory.mktemp("whole"))
+        assert len(round_records) == cls.WORDS
+        return round_records
 
     @pytest.mark.parametrize("cut_at", range(WORDS))
     def test_resumed_walk_computes_nothing_twice(self, cut_at: int, whole: list[Round], tmp_path: Path) -> None:
         cell = linear_cell()
         known = walked(cell, ALL_WORDS, tmp_path, cut_at=cut_at)
         assert len(known) == cut_at
-        facts = walked(cell, ALL_WORDS, tmp_path, known)
-        assert timeless(facts) == timeless(whole)
+        round_records = walked(cell, ALL_WORDS, tmp_path, known)
+        assert timeless(round_records) == timeless(whole)
         assert len(cell.words) == self.COMPUTED
 
     def test_walk_interrupted_at_every_round_gives_the_same_records(self, whole: list[Round], tmp_path: Path) -> None:
@@ -242,8 +250,8 @@ class TestCutOff:
         cell = linear_cell()
         known = walked(cell, ALL_WORDS, tmp_path, cut_at=cut_at)
         assert not (tmp_path / "tip").exists()
-        facts = walked(cell, ALL_WORDS, tmp_path, known)
-        assert timeless(facts) == timeless(whole)
+        round_records = walked(cell, ALL_WORDS, tmp_path, known)
+        assert timeless(round_records) == timeless(whole)
         assert max(Counter(cell.words).values()) <= 2
 
     @pytest.mark.parametrize("cut_at", [1, 4, 9, 17, 29])
@@ -257,9 +265,9 @@ class TestCutOff:
             damage(folder)
         else:
             folder.rename(tmp_path / "gone")
-        facts = walked(cell, ALL_WORDS, folder, known)
-        assert by_sequence(facts) == by_sequence(whole)
-        assert len(facts) == len(whole), "a round was recorded twice"
+        round_records = walked(cell, ALL_WORDS, folder, known)
+        assert by_sequence(round_records) == by_sequence(whole)
+        assert len(round_records) == len(whole), "a round was recorded twice"
         assert max(Counter(cell.words).values()) == 2
 
     def test_a_complete_walk_computes_nothing(self, whole: list[Round], tmp_path: Path) -> None:
@@ -271,19 +279,21 @@ class TestCutOff:
         cell = linear_cell()
         known = walked(cell, schedules_of("retrain"), tmp_path)
         cell.words.clear()
-        facts = walked(cell, schedules_of("retrain", "finetune"), tmp_path, known)
+        round_records = walked(cell, schedules_of("retrain", "finetune"), tmp_path, known)
         assert cell.words == ["F", "FF", "FFF", "FFFF"]
-        assert facts[:4] == known
+        assert round_records[:4] == known
 
     def test_a_late_tail_computes_the_states_that_it_needs_again(self, tmp_path: Path) -> None:
         cell = linear_cell()
         known = walked(cell, schedules_of("retrain"), tmp_path / "states")
         cell.words.clear()
         (tmp_path / "states").rename(tmp_path / "gone")
-        facts = walked(cell, schedules_of("retrain", "fixed:3"), tmp_path / "states", known)
+        round_records = walked(cell, schedules_of("retrain", "fixed:3"), tmp_path / "states", known)
         assert cell.words == ["RR", "RRF", "RRFF"]
-        alone = [fact for _, fact in active_learning(linear_cell(), make_schedule("fixed:3"))]
-        found = histories({fact.update_sequence: fact for fact in facts}, schedules_of("fixed:3"), 4)
+        alone = [round_record for _, round_record in active_learning(linear_cell(), make_schedule("fixed:3"))]
+        found = histories(
+            {round_record.update_sequence: round_record for round_record in round_records}, schedules_of("fixed:3"), 4
+        )
         assert timeless(found["fixed:3"]) == timeless(alone)
 
     @pytest.mark.parametrize(
@@ -306,9 +316,9 @@ class TestCutOff:
         whole = walked(cell, schedules, tmp_path / "whole")
         expected = dict(cell.weights)
         cell.watch()
-        known = [fact for fact in whole if fact.round < cell.rules.rounds]
-        facts = walked(cell, schedules, tmp_path / "again", known)
-        assert by_sequence(facts) == by_sequence(whole)
+        known = [round_record for round_record in whole if round_record.round < cell.rules.rounds]
+        round_records = walked(cell, schedules, tmp_path / "again", known)
+        assert by_sequence(round_records) == by_sequence(whole)
         assert all(same_bits(weights, expected[sequence]) for sequence, weights in cell.weights.items())
         assert max(Counter(cell.words).values()) == 1
 
@@ -346,10 +356,12 @@ class TestMemory:
 class TestHistories:
     def test_histories_end_at_the_last_known_round(self, tmp_path: Path) -> None:
         schedules = schedules_of("retrain", "fixed:3")
-        facts = walked(linear_cell(), schedules, tmp_path, cut_at=3)
-        known = {fact.update_sequence: fact for fact in facts}
+        round_records = walked(linear_cell(), schedules, tmp_path, cut_at=3)
+        known = {round_record.update_sequence: round_record for round_record in round_records}
         found = histories(known, schedules, 4)
-        assert {spec: [fact.update_sequence for fact in history] for spec, history in found.items()} == {
+        assert {
+            spec: [round_record.update_sequence for round_record in history] for spec, history in found.items()
+        } == {
             "retrain": ["R", "RR"],
             "fixed:3": ["R", "RR", "RRF"],
         }
@@ -368,8 +380,8 @@ class TestLabelChanges:
 
         cell = linear_cell(rounds=4)  # six labels, then two a round
         asked = [Told("told"), *schedules_of("fixed:2")]
-        facts = {fact.update_sequence: fact for fact in walked(cell, asked, tmp_path)}
-        assert sorted(facts) == ["R", "RF", "RFF", "RFFF"]
-        found = histories(facts, asked, 4)
-        assert [fact.reason for fact in found["told"]] == ["three labels", "", "", ""]
-        assert [fact.reason for fact in found["fixed:2"]] == ["", "", "", ""]
+        round_records = {round_record.update_sequence: round_record for round_record in walked(cell, asked, tmp_path)}
+        assert sorted(round_records) == ["R", "RF", "RFF", "RFFF"]
+        found = histories(round_records, asked, 4)
+        assert [round_record.reason for round_record in found["told"]] == ["three labels", "", "", ""]
+        assert [round_record.reason for round_record in found["fixed:2"]] == ["", "", "", ""]

@@ -68,9 +68,9 @@ def test_other_weights_apply_only_inside_the_block(tiny: Backbone, task: Task) -
 
 def test_exported_model_is_a_backbone_without_the_mean_layer(backbone: Backbone, task: Task, tmp_path: Path) -> None:
     classifier, texts = classifier_of(backbone, task, pooling="mean"), examples_of(backbone, task.train)
-    fact = Round(1, "retrain", "R", 20, Cost(), 1, 2.0, None, None, {}, (), ())
+    record = Round(1, "retrain", "R", 20, Cost(), 1, 2.0, None, None, {}, (), ())
     settings = Settings("toy", backbone=backbone.name, overrides={"max_length": LENGTH})
-    export_model(classifier, backbone.encoder(LENGTH), task, settings, fact, tmp_path / "model")
+    export_model(classifier, backbone.encoder(LENGTH), task, settings, record, tmp_path / "model")
 
     exported = Backbone("exported", tmp_path / "model")
     assert exported.pooling == "mean"

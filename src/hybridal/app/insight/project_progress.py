@@ -53,7 +53,7 @@ def progress(project: Project) -> dict[str, Any]:
         "calibration": bins,
         # Training a model that only guesses in less time saves nothing.
         "saved": saving(
-            [] if guesses else [fact for chapter in chapters for fact in chapter.history],
+            [] if guesses else [record for chapter in chapters for record in chapter.history],
             newest.rules if newest else Rules(),
         ),
         "balance": classes,
@@ -88,17 +88,17 @@ def round_rows(chapter: ChapterRecord) -> list[dict[str, Any]]:
     streaks = rule.detector.streaks(changes) if rule else [0] * len(chapter.history)
     return [
         {
-            "round": chapter.before + fact.round,
-            "update": fact.update,
-            "reason": fact.reason,
-            "labels": fact.labels,
-            **_measures(fact),
-            "seconds": sum(fact.seconds.values()),
+            "round": chapter.before + record.round,
+            "update": record.update,
+            "reason": record.reason,
+            "labels": record.labels,
+            **_measures(record),
+            "seconds": sum(record.seconds.values()),
             "signal": change,
             "stable": streak > 0,
             "epsilon": rule.detector.epsilon if rule else None,
         }
-        for fact, change, streak in zip(chapter.history, changes, streaks, strict=True)
+        for record, change, streak in zip(chapter.history, changes, streaks, strict=True)
     ]
 
 
@@ -114,8 +114,8 @@ def class_balance(session: Session) -> list[dict[str, Any]]:
     return [{"class": name, "n": n} for name, n in session.execute(counts)]
 
 
-def _measures(fact: Round) -> dict[str, float | None]:
-    found = fact.validation
+def _measures(record: Round) -> dict[str, float | None]:
+    found = record.validation
     if found is None:
         return dict.fromkeys(("accuracy", "low", "high", "f1", "f1_low", "f1_high", "f1_classes", "nll", "ece"))
     figures = shown(found)
@@ -146,8 +146,8 @@ def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
     passes of the retrains so far; its seconds from their average seconds per step. The sentence names steps first,
     because seconds depend on the machine and its load.
     """
-    retrains = [fact for fact in history if fact.update == "retrain" and fact.cost.steps]
-    tuned = [fact for fact in history if fact.update != "retrain" and fact.cost.steps]
+    retrains = [record for record in history if record.update == "retrain" and record.cost.steps]
+    tuned = [record for record in history if record.update != "retrain" and record.cost.steps]
     if not tuned:
         sentence = (
             "No update so far continued training from the previous weights, so nothing has been saved yet."
@@ -155,21 +155,23 @@ def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
             else ""
         )
         return {"seconds": 0.0, "share": 0.0, "sentence": sentence}
-    if not sum(fact.cost.examples for fact in retrains):
+    if not sum(record.cost.examples for record in retrains):
         return {"seconds": 0.0, "share": 0.0, "sentence": "There has been no retraining to compare with yet."}
-    examples, taken = (sum(getattr(fact.cost, name) for fact in retrains) for name in ("examples", "steps"))
-    passes = sum(fact.cost.examples / fact.labels for fact in retrains if fact.labels) / len(retrains)
+    examples, taken = (sum(getattr(record.cost, name) for record in retrains) for name in ("examples", "steps"))
+    passes = sum(record.cost.examples / record.labels for record in retrains if record.labels) / len(retrains)
     if rules.stop_after is None:
         # Class names and descriptions are training examples too.
-        extra = round(sum(fact.cost.examples / fact.cost.epochs - fact.labels for fact in retrains) / len(retrains))
-        sizes = [fact.labels + extra for fact in tuned]
+        extra = round(
+            sum(record.cost.examples / record.cost.epochs - record.labels for record in retrains) / len(retrains)
+        )
+        sizes = [record.labels + extra for record in tuned]
         steps = [rules.epochs(size) * math.ceil(size / rules.train_batch) for size in sizes]
     else:
-        steps = [round(passes * fact.labels * taken / examples) for fact in tuned]
-    spent = sum(fact.cost.steps for fact in tuned)
-    pace = sum(fact.training_time for fact in retrains) / taken
-    seconds = sum(step * pace - fact.training_time for step, fact in zip(steps, tuned, strict=True))
-    whole = sum(steps) + sum(fact.cost.steps for fact in retrains)
+        steps = [round(passes * record.labels * taken / examples) for record in tuned]
+    spent = sum(record.cost.steps for record in tuned)
+    pace = sum(record.training_time for record in retrains) / taken
+    seconds = sum(step * pace - record.training_time for step, record in zip(steps, tuned, strict=True))
+    whole = sum(steps) + sum(record.cost.steps for record in retrains)
     share = (sum(steps) - spent) / whole if whole else 0.0
     return {"seconds": seconds, "share": share, "sentence": _sentence(history, tuned, spent, sum(steps), seconds)}
 

@@ -238,7 +238,7 @@ class Chapter:
         return (
             self.learner,
             self.learner.backbone,
-            max((fact.round for fact in self.learner.history if fact.cost.steps), default=0),
+            max((record.round for record in self.learner.history if record.cost.steps), default=0),
         )
 
     @property

@@ -130,10 +130,12 @@ def _rounds(project: Project) -> list[list[Event]]:
     """The events of each round, counted over all chapters."""
     told: list[list[Event]] = []
     for chapter in read_chapters(chapter_folders(project.runs)):
-        for fact, row in zip(chapter.history, round_rows(chapter), strict=True):
+        for record, row in zip(chapter.history, round_rows(chapter), strict=True):
             several = ("micro_f1", "exact_match") if "micro_f1" in row else ()
             names = ("round", "update", "labels", "accuracy", "f1", *several, "seconds")
             shown = {name: row[name] for name in names}
             last = [("model.finished", {"round": row["round"], "labels": row["labels"]})]
-            told.append([("round.finished", shown), *(last if fact.label_changes and fact.label_changes.last else [])])
+            told.append(
+                [("round.finished", shown), *(last if record.label_changes and record.label_changes.last else [])]
+            )
     return told

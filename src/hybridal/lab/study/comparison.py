@@ -77,9 +77,9 @@ class Comparison:
             here, recorded = surroundings(settings.device), len(self.folder.history())
             record_environment(self.folder.path, self.folder.about(), here, recorded, observer.message)
 
-            def record(fact: Round) -> None:
-                self.folder.append(fact)
-                observer.round_done([fact])
+            def record(round_record: Round) -> None:
+                self.folder.append(round_record)
+                observer.round_done([round_record])
 
             specs = [schedule.spec for schedule in self.schedules]
             run_cell(
@@ -87,7 +87,7 @@ class Comparison:
             )
 
     def rounds_by_sequence(self) -> dict[str, Round]:
-        return {fact.update_sequence: fact for fact in self.folder.history()}
+        return {round_record.update_sequence: round_record for round_record in self.folder.history()}
 
     def histories(self) -> dict[str, tuple[Round, ...]]:
         """The rounds of each schedule, by its spec."""

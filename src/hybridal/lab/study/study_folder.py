@@ -111,7 +111,7 @@ class StudyFolder:
 
     def rounds_by_sequence(self, cell: CellPlan) -> dict[str, Round]:
         """The recorded rounds of a cell by update sequence."""
-        return {fact.update_sequence: fact for fact in recorded_rounds(self.journal(cell))}
+        return {record.update_sequence: record for record in recorded_rounds(self.journal(cell))}
 
     def histories(self, cell: CellPlan) -> dict[str, tuple[Round, ...]]:
         """The recorded rounds of each schedule of a cell."""

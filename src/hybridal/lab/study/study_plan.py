@@ -49,8 +49,8 @@ class StudyPlan:
 
 def plan(folder: StudyFolder) -> StudyPlan:
     """Count the rounds of a study, with and without sharing."""
-    facts = [list(folder.rounds_by_sequence(cell).values()) for cell in folder.cells]
-    recorded = [fact for found in facts for fact in found]
+    records = [list(folder.rounds_by_sequence(cell).values()) for cell in folder.cells]
+    recorded = [record for found in records for record in found]
     bounds = [distinct_rounds(cell.schedules, cell.settings.rules.rounds) for cell in folder.cells]
     return StudyPlan(
         cells=len(folder.cells),
@@ -62,7 +62,7 @@ def plan(folder: StudyFolder) -> StudyPlan:
         # A complete cell has fewer rounds than `most` if hybrids switched in the same round.
         left=sum(
             most - len(found)
-            for cell, found, (_, most) in zip(folder.cells, facts, bounds, strict=True)
+            for cell, found, (_, most) in zip(folder.cells, records, bounds, strict=True)
             if not folder.complete(cell)
         ),
         seconds_per_round=mean(map(_seconds, recorded)) if recorded else None,
@@ -118,8 +118,8 @@ def _prefixes(sequence: str) -> set[str]:
     return {sequence[:end] for end in range(1, len(sequence) + 1)}
 
 
-def _seconds(fact: Round) -> float:
-    return sum(fact.seconds.values())
+def _seconds(record: Round) -> float:
+    return sum(record.seconds.values())
 
 
 def sharing(folder: StudyFolder, cells: Iterable[CellPlan] | None = None) -> float | None:

@@ -97,7 +97,7 @@ def results(folder: StudyFolder) -> Results:
     for cell, spec, history in complete_runs(once):
         run = factors(cell, spec)
         runs.append({**run, **run_row(spec, history)})
-        rounds.extend({**run, **round_row(fact)} for fact in history)
+        rounds.extend({**run, **round_row(record)} for record in history)
     return Results(pd.DataFrame(runs), pd.DataFrame(rounds), once)
 
 
@@ -151,32 +151,32 @@ def run_row(spec: str, history: Sequence[Round]) -> Run:
         **_measures("validation", last.validation),
         **{name: getattr(cost, name) for name in COUNTED},
         "temperature": last.temperature,
-        "training_time": sum(fact.training_time for fact in history),
-        "seconds": sum(sum(fact.seconds.values()) for fact in history),
+        "training_time": sum(record.training_time for record in history),
+        "seconds": sum(sum(record.seconds.values()) for record in history),
         "rounds": len(history),
         "labels": last.labels,
         "t_star": schedule_of(spec).t_star(history),
-        "first_finetune": next((fact.round for fact in history if fact.update == FINETUNE), None),
+        "first_finetune": next((record.round for record in history if record.update == FINETUNE), None),
         "update_sequence": last.update_sequence,
     }
 
 
-def round_row(fact: Round) -> Run:
+def round_row(record: Round) -> Run:
     """One round; signals as `change_NAME`."""
     return {
-        "round": fact.round,
-        "update": fact.update,
-        "labels": fact.labels,
-        **_measures("validation", fact.validation),
-        **_measures("test", fact.test),
-        "temperature": fact.temperature,
-        "epochs": fact.cost.epochs,
-        "kept_epoch": fact.kept_epoch,
-        "steps": fact.cost.steps,
-        "tokens": fact.cost.tokens,
-        "training_time": fact.training_time,
-        **{f"change_{name}": value for name, value in fact.changes.items()},
-        "mean_score": sum(fact.scores) / len(fact.scores) if fact.scores else None,
+        "round": record.round,
+        "update": record.update,
+        "labels": record.labels,
+        **_measures("validation", record.validation),
+        **_measures("test", record.test),
+        "temperature": record.temperature,
+        "epochs": record.cost.epochs,
+        "kept_epoch": record.kept_epoch,
+        "steps": record.cost.steps,
+        "tokens": record.cost.tokens,
+        "training_time": record.training_time,
+        **{f"change_{name}": value for name, value in record.changes.items()},
+        "mean_score": sum(record.scores) / len(record.scores) if record.scores else None,
     }
 
 

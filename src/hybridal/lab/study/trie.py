@@ -15,7 +15,7 @@ from hybridal.loop.loop import Experiment, State
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_experiment, build_loop_model, watched
 from hybridal.runs.background_writer import BackgroundWriter
-from hybridal.runs.run import same_facts
+from hybridal.runs.run import require_equal_records
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, decide, make_schedule
 from hybridal.tasks import Task
@@ -59,7 +59,7 @@ class Trie:
         begin: Callable[[int, str], None] = lambda _round, _update: None,
     ) -> None:
         self.cell, self.folder, self._record, self._begin = cell, folder, record, begin
-        self.facts = dict(known)
+        self.round_records = dict(known)
         self._known_label_changes = label_changes_by_sequence(known)
         self._kept_at = time.monotonic()
         self._writer = BackgroundWriter()
@@ -68,10 +68,10 @@ class Trie:
     def walk(self, schedules: Sequence[Schedule]) -> None:
         """Compute every round that at least one of these schedules needs."""
         left = self._load(self.folder / "tip")
-        if left is not None and left[1] is not None and left[1].update_sequence not in self.facts:
+        if left is not None and left[1] is not None and left[1].update_sequence not in self.round_records:
             # The process was killed after saving this state and before recording its round.
             self._record(left[1])
-            self.facts[left[1].update_sequence] = left[1]
+            self.round_records[left[1].update_sequence] = left[1]
         with self._writer:
             self._walk(Node((), self.cell.start()), schedules)
 
@@ -81,7 +81,7 @@ class Trie:
             *branches, last = forks = self._forks(node, schedules)
             if not node.history:
                 self._first_updates = [update for update, _ in forks]
-            missing = any(node.update_sequence + update.letter not in self.facts for update, _ in forks)
+            missing = any(node.update_sequence + update.letter not in self.round_records for update, _ in forks)
             if branches and missing and node.history:
                 self._keep(self._fork_folder(node), self._state(node), node.history[-1])
             for update, members in branches:
@@ -106,18 +106,18 @@ class Trie:
         return self._known_label_changes[node.update_sequence]
 
     def _child(self, node: Node, update: Update) -> Node:
-        fact = self.facts.get(node.update_sequence + update.letter)
-        if fact is not None:
-            return Node((*node.history, fact), None, node, update)
+        round_record = self.round_records.get(node.update_sequence + update.letter)
+        if round_record is not None:
+            return Node((*node.history, round_record), None, node, update)
         before = self._state(node)
         self._begin(before.round + 1, update.spec)
-        state, fact = self._advance(before, update)
+        state, round_record = self._advance(before, update)
         if time.monotonic() - self._kept_at >= SECONDS_BETWEEN_STATES:
-            self._keep(self.folder / "tip", state, fact)
+            self._keep(self.folder / "tip", state, round_record)
             self._kept_at = time.monotonic()
-        self._record(fact)
-        self.facts[fact.update_sequence] = fact
-        return Node((*node.history, fact), state)
+        self._record(round_record)
+        self.round_records[round_record.update_sequence] = round_record
+        return Node((*node.history, round_record), state)
 
     def _state(self, node: Node) -> State:
         """Return the state of a node: from memory, else from disk, else computed again."""
@@ -137,11 +137,13 @@ class Trie:
         assert node.update is not None
         *before, recorded = node.history
         if node.update.forgets:
-            state, fact = self._advance(self.cell.replayed(before), node.update)
-            fact = replace(fact, changes=recorded.changes)  # they compare with a state that is not computed here
+            state, round_record = self._advance(self.cell.replayed(before), node.update)
+            round_record = replace(
+                round_record, changes=recorded.changes
+            )  # they compare with a state that is not computed here
         else:
-            state, fact = self._advance(self._state(node.parent), node.update)
-        same_facts(recorded, fact)
+            state, round_record = self._advance(self._state(node.parent), node.update)
+        require_equal_records(recorded, round_record)
         return state
 
     def _advance(self, before: State, update: Update) -> tuple[State, Round]:
@@ -160,10 +162,10 @@ class Trie:
             ):
                 state = replace(self._on_device(saved[0]), update_sequence=update.letter)
                 return state, replace(saved[1], update=update.spec, update_sequence=update.letter, reason=update.reason)
-        state, fact = self.cell.advance(before, update)
+        state, round_record = self.cell.advance(before, update)
         number = [other.letter for other in self._first_updates].index(update.letter)
-        checkpoint.save(self._first_folder(number), state, fact)
-        return state, fact
+        checkpoint.save(self._first_folder(number), state, round_record)
+        return state, round_record
 
     def _saved(self, node: Node) -> State | None:
         for folder in (self.folder / "tip", self._fork_folder(node)):
@@ -183,8 +185,8 @@ class Trie:
         except RunError:
             return None
 
-    def _keep(self, folder: Path, state: State, fact: Round) -> None:
-        self._writer.submit(partial(checkpoint.write, folder, checkpoint.Contents.of(state, fact)))
+    def _keep(self, folder: Path, state: State, round_record: Round) -> None:
+        self._writer.submit(partial(checkpoint.write, folder, checkpoint.Contents.of(state, round_record)))
 
     def _fork_folder(self, node: Node) -> Path:
         return self.folder / f"fork-{len(node.history):05d}"
@@ -193,27 +195,35 @@ class Trie:
         return self.folder / f"first-{number:05d}"
 
 
-def histories(facts: Mapping[str, Round], schedules: Sequence[Schedule], rounds: int) -> dict[str, tuple[Round, ...]]:
+def histories(
+    round_records: Mapping[str, Round], schedules: Sequence[Schedule], rounds: int
+) -> dict[str, tuple[Round, ...]]:
     """Return the known rounds of each schedule, by its spec."""
     found: dict[str, tuple[Round, ...]] = {}
-    label_changes = label_changes_by_sequence(facts)
+    label_changes = label_changes_by_sequence(round_records)
     for schedule in schedules:
         history: tuple[Round, ...] = ()
         while len(history) < rounds:
             before = history[-1].update_sequence if history else ""
             update = decide(schedule, history, label_changes.get(before))
-            if before + update.letter not in facts:
+            if before + update.letter not in round_records:
                 break
             # A shared round is recorded with the reason of the schedule that computed it.
-            history = (*history, replace(facts[before + update.letter], reason=update.reason))
+            history = (*history, replace(round_records[before + update.letter], reason=update.reason))
         found[schedule.spec] = history
     return found
 
 
-def label_changes_by_sequence(facts: Mapping[str, Round]) -> dict[str, LabelChanges | None]:
+def label_changes_by_sequence(round_records: Mapping[str, Round]) -> dict[str, LabelChanges | None]:
     """Return the label changes after each update sequence; all rounds that continue from it have the same."""
-    letters = {update: UPDATES.make(update).letter for update in {fact.update for fact in facts.values()}}
-    return {fact.update_sequence.removesuffix(letters[fact.update]): fact.label_changes for fact in facts.values()}
+    letters = {
+        update: UPDATES.make(update).letter
+        for update in {round_record.update for round_record in round_records.values()}
+    }
+    return {
+        round_record.update_sequence.removesuffix(letters[round_record.update]): round_record.label_changes
+        for round_record in round_records.values()
+    }
 
 
 def run_cell(

@@ -35,7 +35,7 @@ class Maker:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def __call__(self, study: Study, edit: Change = lambda fact: fact) -> Made:
+    def __call__(self, study: Study, edit: Change = lambda record: record) -> Made:
         folder = write_study(self.root / str(len(list(self.root.iterdir()))), study, edit)
         opened = StudyFolder.open(folder.path)
         return Made(opened, results(opened))
@@ -78,5 +78,5 @@ def small(make: Maker) -> Made:
     return make(preset("main").shrunk(tasks=("imdb",), backbones=("tiny",), seeds=(7,), rounds=8))
 
 
-def without_metrics(fact: Round) -> Round:
-    return replace(fact, validation=None, test=None, seconds={})
+def without_metrics(record: Round) -> Round:
+    return replace(record, validation=None, test=None, seconds={})

@@ -68,8 +68,8 @@ def test_few_seeds_have_no_band_and_few_rounds_no_inset(small: Made) -> None:
     assert figure is not None
     (axes,) = figure.axes
     assert (len(axes.collections), len(axes.child_axes)) == (0, 0)
-    facts = small.results.rounds
-    assert heights(line(axes, "newonly")) == facts.loc[facts["schedule"] == "newonly", "validation_f1"].to_list()
+    records = small.results.rounds
+    assert heights(line(axes, "newonly")) == records.loc[records["schedule"] == "newonly", "validation_f1"].to_list()
 
 
 def test_two_seeds_have_no_band_and_three_have(make: Maker) -> None:

@@ -70,11 +70,11 @@ def test_panels_show_the_changes_of_their_run(main: Made) -> None:
         )
         for axes in figure.axes
     ]
-    facts = {
+    records = {
         tuple(zip(cell["round"].astype(float), cell["change_accuracy"], strict=True))[1:]
         for _, cell in rounds[rounds["schedule"] == SPEC].groupby(["task", "backbone", "seed"])
     }
-    assert all(tuple(curve) in facts for curve in drawn)
+    assert all(tuple(curve) in records for curve in drawn)
     assert len({tuple(curve) for curve in drawn}) == 4
     for axes in figure.axes:
         (threshold,) = [one for one in axes.get_lines() if one.get_label() != "switch" and one.get_linestyle() == "--"]
@@ -132,7 +132,7 @@ def test_bars_count_all_streaks_of_the_schedules_own_runs(main: Made) -> None:
     assert figure is not None
     for axes, rule in zip(figure.axes, RULES, strict=True):
         own = [main.folder.histories(cell)[rule.spec] for cell in main.folder.cells]
-        lengths = groups_below([[fact.changes[rule.signal.name] for fact in run] for run in own], rule.epsilon)
+        lengths = groups_below([[record.changes[rule.signal.name] for record in run] for run in own], rule.epsilon)
         shorter_share = sum(length < rule.patience for length in lengths) / len(lengths)
         bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
         before, after = bars[::2], bars[1::2]

@@ -67,14 +67,14 @@ def test_studies_without_measures_have_no_figures_of_them(make: Maker) -> None:
     made = make(study, without_metrics)
     names = ["control-alpha", "control-accuracy", "streaks", "signal-correlation"]
     assert list(all_figures(made.folder)) == names
-    bare = make(study.shrunk(schedules=("retrain", "finetune")), lambda fact: replace(fact, changes={}))
+    bare = make(study.shrunk(schedules=("retrain", "finetune")), lambda record: replace(record, changes={}))
     found = all_figures(bare.folder)
     assert [name for name in found if name.startswith(("control", "streak", "signal", "switch"))] == []
 
 
 def test_validation_serves_where_there_is_no_test(make: Maker) -> None:
     study = preset("main").shrunk(seeds=(1,), backbones=("bert",), tasks=("imdb", "yahoo", "sst2"), rounds=4)
-    made = make(study, lambda fact: replace(fact, test=None))
+    made = make(study, lambda record: replace(record, test=None))
     found = all_figures(made.folder)
     assert "validation NLL" in texts(found["pareto-steps"].figure)
     assert "validation macro-F1" in texts(found["f1-violins"].figure)

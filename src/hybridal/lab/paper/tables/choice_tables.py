@@ -171,11 +171,13 @@ def _compared(results: Results) -> pd.DataFrame | None:
 def signal_correlations(results: Results) -> Table | None:
     """Return Spearman's ρ between the signals that Retrain's runs recorded."""
     trunks = [history for _, spec, history in complete_runs(results.folder) if spec == RETRAIN]
-    facts = [fact for history in trunks for fact in history]
-    shared = [name for name in (trunks[0][-1].changes if trunks else ()) if all(name in fact.changes for fact in facts)]
+    records = [record for history in trunks for record in history]
+    shared = [
+        name for name in (trunks[0][-1].changes if trunks else ()) if all(name in record.changes for record in records)
+    ]
     if len(shared) < 2:
         return None
-    changes = pd.DataFrame([fact.changes for fact in facts])[shared].dropna().astype(float)
+    changes = pd.DataFrame([record.changes for record in records])[shared].dropna().astype(float)
     rows: list[Row] = [
         (Entry(name), *(one(value, fixed(2)) for value in line))
         for name, line in zip(shared, spearman(changes), strict=True)

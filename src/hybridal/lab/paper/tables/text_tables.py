@@ -32,7 +32,7 @@ def acquiring_runs(folder: StudyFolder) -> pd.DataFrame:
     rows = []
     for cell, spec, history in complete_runs(folder):
         first = switch_round(history[-1].update_sequence)
-        if not np.isnan(first) and any(fact.acquired for fact in history):
+        if not np.isnan(first) and any(record.acquired for record in history):
             rows.append((*factors(cell, spec).values(), cell, history, int(first) - 1))
     return pd.DataFrame(rows, columns=[*FACTORS, "cell", "history", "t_star"])
 
@@ -96,7 +96,7 @@ def batch_overlaps(first: Sequence[Round], second: Sequence[Round]) -> list[floa
 
 def mean_scores(history: Sequence[Round]) -> list[float | None]:
     """Return, by round, the mean acquisition score of the batch (its mean entropy if the acquisition is entropy)."""
-    return [float(np.mean(fact.scores)) if fact.scores else None for fact in history]
+    return [float(np.mean(record.scores)) if record.scores else None for record in history]
 
 
 def before_after(runs: Iterable[Sequence[Value | None]], t_stars: Iterable[int]) -> tuple[list[Value], list[Value]]:
@@ -137,7 +137,7 @@ def batch_classes(results: Results) -> Table | None:
             for task in map(str, mine["task"].unique()):
                 own = mine[mine["task"] == task]
                 pool, known = pools[task_key(own["cell"].iloc[0].settings)], labels[task]
-                acquired = [[fact.acquired for fact in history] for history in own["history"]]
+                acquired = [[record.acquired for record in history] for history in own["history"]]
                 batches = before_after(acquired, own["t_star"])
                 ids = [[id for batch in part for id in batch if id in known] for part in batches]
                 usual = [n / max(1, sum(pool.values())) for n in pool.values()]
@@ -163,6 +163,6 @@ def _labels_and_pools(
         task = folder.task(own["cell"].iloc[0])
         counts = [int(np.count_nonzero(task.train.labels == label)) for label in range(len(task.classes))]
         pools[key] = dict(zip(task.classes, counts, strict=True))
-        acquired = {id for history in own["history"] for fact in history for id in fact.acquired}
+        acquired = {id for history in own["history"] for record in history for id in record.acquired}
         labels.setdefault(own["task"].iloc[0], {}).update(task.answers(sorted(acquired)))
     return labels, pools

@@ -48,9 +48,9 @@ def work(folder: StudyFolder, cell: CellPlan, device: str, observer: Observer | 
             task, known, journal = folder.task(cell), folder.rounds_by_sequence(cell), folder.journal(cell)
             watcher = observer or Observer()
 
-            def record(fact: Round) -> None:
-                journal.append(fact.to_json())
-                watcher.round_done([fact])
+            def record(round_record: Round) -> None:
+                journal.append(round_record.to_json())
+                watcher.round_done([round_record])
 
             run_cell(settings, cell.schedules, task, known, record, home / "states", observer)
     except Exception as error:

@@ -54,12 +54,12 @@ class JournalWriter:
         self._check(key)
         return self._folder.journal(self._cells[key]).read()
 
-    def append(self, key: str, fact: Mapping[str, Any]) -> None:
+    def append(self, key: str, round_record: Mapping[str, Any]) -> None:
         """Append a round; it is durable on return. A recorded update sequence is the same round from an earlier try."""
         self._check(key)
-        if fact["update_sequence"] not in self._recorded[key]:
-            self._folder.journal(self._cells[key]).append(fact)
-            self._recorded[key].add(fact["update_sequence"])
+        if round_record["update_sequence"] not in self._recorded[key]:
+            self._folder.journal(self._cells[key]).append(round_record)
+            self._recorded[key].add(round_record["update_sequence"])
 
     def release(self, key: str) -> None:
         """Unlock a finished cell; a worker of it that reappears after it was considered lost is refused."""
@@ -99,10 +99,13 @@ def compute(
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         check_alike(wanted)
-        known = {fact["update_sequence"]: Round.from_json(fact) for fact in _wait_for(recorder.known.remote(key))}
+        known = {
+            round_record["update_sequence"]: Round.from_json(round_record)
+            for round_record in _wait_for(recorder.known.remote(key))
+        }
 
-        def record(fact: Round) -> None:
-            _wait_for(recorder.append.remote(key, fact.to_json()))
+        def record(round_record: Round) -> None:
+            _wait_for(recorder.append.remote(key, round_record.to_json()))
 
         with one_thread(), scratch() as states:
             run_cell(Settings.from_json(settings), specs, task, known, record, states)

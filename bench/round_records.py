@@ -1,4 +1,4 @@
-"""Round records of studies in one small file: `python -m bench.facts STUDY_FOLDER… --out FILE.parquet --engine COMMIT`.
+"""Round records of studies in one small file: `python -m bench.round_records STUDY… --out X.parquet --engine COMMIT`.
 
 Each row is a distinct round. The update sequence determines a round, so the runs of every schedule can be assembled
 from the rows that were computed: a run's cost is the sum over the prefixes of its update sequence.
@@ -38,9 +38,9 @@ def published(folder: StudyFolder, engine: str, study: str | None = None) -> pd.
     """All recorded rounds of a study, without seconds; `study` replaces its name."""
     return pd.DataFrame(
         [
-            {**_cell(study or folder.study.name, cell, engine), **_row(fact)}
+            {**_cell(study or folder.study.name, cell, engine), **_row(record)}
             for cell in folder.cells
-            for fact in folder.rounds_by_sequence(cell).values()
+            for record in folder.rounds_by_sequence(cell).values()
         ]
     )
 
@@ -55,16 +55,16 @@ def _cell(study: str, cell: CellPlan, engine: str) -> dict[str, Any]:
     return {**dict(zip(CELL, named, strict=True)), "rounds": asked.rules.rounds}
 
 
-def _row(fact: Round) -> dict[str, Any]:
-    parts = ((split, getattr(fact, split)) for split in SPLITS)
+def _row(record: Round) -> dict[str, Any]:
+    parts = ((split, getattr(record, split)) for split in SPLITS)
     return {
-        **{name: getattr(fact, name) for name in PLAIN},
-        **asdict(fact.cost),
+        **{name: getattr(record, name) for name in PLAIN},
+        **asdict(record.cost),
         **{f"{split}_{name}": getattr(part, name) for split, part in parts if part for name in MEASURED},
-        **{f"change_{name}": change for name, change in fact.changes.items()},
-        "label_changes": json.dumps(asdict(fact.label_changes)) if fact.label_changes else None,
-        "acquired": list(fact.acquired),
-        "mean_score": sum(fact.scores) / len(fact.scores) if fact.scores else None,
+        **{f"change_{name}": change for name, change in record.changes.items()},
+        "label_changes": json.dumps(asdict(record.label_changes)) if record.label_changes else None,
+        "acquired": list(record.acquired),
+        "mean_score": sum(record.scores) / len(record.scores) if record.scores else None,
     }
 
 
@@ -77,10 +77,10 @@ class Cell:
     known: dict[str, Round]
 
 
-def cells(facts: pd.DataFrame) -> list[Cell]:
-    """The cells of a file of facts, in its order."""
+def cells(records: pd.DataFrame) -> list[Cell]:
+    """The cells of a file of records, in its order."""
     found: dict[tuple[Any, ...], Cell] = {}
-    for row in facts.astype(object).where(facts.notna(), None).to_dict("records"):
+    for row in records.astype(object).where(records.notna(), None).to_dict("records"):
         named = {name: row[name] for name in CELL}
         known = found.setdefault(tuple(named.values()), Cell(named, row["rounds"], {})).known
         known[row["update_sequence"]] = _round(row)
@@ -130,7 +130,7 @@ def runs(cells: Iterable[Cell], specs: Sequence[str]) -> pd.DataFrame:
 
 
 def _watched(schedule: Schedule, history: Sequence[Round]) -> bool:
-    return all(any(fact.changes.get(signal.name) is not None for fact in history) for signal in schedule.watches)
+    return all(any(record.changes.get(signal.name) is not None for record in history) for signal in schedule.watches)
 
 
 def main() -> None:

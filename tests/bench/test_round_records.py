@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bench import facts
+from bench import round_records
 from hybridal.core.rounds import Cost, LabelChanges, Metrics, Round
 from hybridal.lab.study.study import Study
 from hybridal.lab.study.study_folder import StudyFolder
@@ -48,44 +48,46 @@ def folder(tmp_path: Path) -> StudyFolder:
     )
     made = StudyFolder.create(tmp_path / "study", study, {})
     with made.working_on(made.cells[0]):
-        for fact in ROUNDS:
-            made.journal(made.cells[0]).append(fact.to_json())
+        for record in ROUNDS:
+            made.journal(made.cells[0]).append(record.to_json())
     return made
 
 
-def means(fact: Round) -> tuple[float, ...]:
+def means(record: Round) -> tuple[float, ...]:
     """Of the scores of a batch their mean is published."""
-    return (sum(fact.scores) / len(fact.scores),) * len(fact.scores) if fact.scores else ()
+    return (sum(record.scores) / len(record.scores),) * len(record.scores) if record.scores else ()
 
 
 def test_rounds_come_back_as_they_were(folder: StudyFolder, tmp_path: Path) -> None:
-    facts.published(folder, "abc").to_parquet(tmp_path / "facts.parquet")
-    [cell] = facts.cells(pd.read_parquet(tmp_path / "facts.parquet"))
+    round_records.published(folder, "abc").to_parquet(tmp_path / "records.parquet")
+    [cell] = round_records.cells(pd.read_parquet(tmp_path / "records.parquet"))
     assert (cell.named["task"], cell.named["backbone"]) == ("agnews", "minilm")
     assert (cell.named["engine"], cell.named["study"], cell.rounds) == ("abc", "tiny", 3)
-    assert cell.known == {fact.update_sequence: replace(fact, scores=means(fact)) for fact in ROUNDS}
+    assert cell.known == {record.update_sequence: replace(record, scores=means(record)) for record in ROUNDS}
 
 
 def test_runs_are_assembled_from_update_sequences(folder: StudyFolder) -> None:
-    found = facts.runs(facts.cells(facts.published(folder, "abc")), SCHEDULES).set_index("schedule")
+    found = round_records.runs(round_records.cells(round_records.published(folder, "abc")), SCHEDULES).set_index(
+        "schedule"
+    )
     assert found["update_sequence"].to_dict() == {"retrain": "RRR", "finetune": "FFF", "hybrid:accuracy:0.1:1": "RRF"}
     assert found["steps"].to_dict() == {"retrain": 60, "finetune": 24, "hybrid:accuracy:0.1:1": 42}
     assert set(found["test_f1"]) == {0.7}
 
 
 def test_schedule_with_an_unmeasured_signal_has_no_run(folder: StudyFolder) -> None:
-    known = facts.cells(facts.published(folder, "abc"))
-    assert facts.played(known, "hybrid:alpha") == []
+    known = round_records.cells(round_records.published(folder, "abc"))
+    assert round_records.played(known, "hybrid:alpha") == []
 
 
 def test_rows_of_other_runs_are_kept(
     folder: StudyFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "facts.parquet"
+    out = tmp_path / "records.parquet"
     for engine in ("abc", "def", "abc"):
-        asked = ["facts", str(folder.path), "--out", str(out), "--engine", engine, "--study", "parts"]
+        asked = ["round_records", str(folder.path), "--out", str(out), "--engine", engine, "--study", "parts"]
         monkeypatch.setattr(sys, "argv", asked)
-        facts.main()
+        round_records.main()
     assert pd.read_parquet(out).groupby(["engine", "study"]).size().to_dict() == {
         ("abc", "parts"): 7,
         ("def", "parts"): 7,
