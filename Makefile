@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SMALL_TEXT := .venv-small-text
 PARTNERS := .venv-label-studio .venv-llm
 
-.PHONY: demo app test test-real kernels lint types unit docs bench release-check clean
+.PHONY: demo app test test-real kernels lint types unit messages docs bench release-check clean
 
 demo: $(INSTALLED)
 	$(BIN)/hybridal run
@@ -51,6 +51,15 @@ $(VENV)/.triton: $(INSTALLED)
 	$(BIN)/uv pip install --quiet --python .venv-$*/bin/python $(INSTALL) -r $< \
 	  || .venv-$*/bin/pip install $(INSTALL) -r $<
 	touch $@
+
+# The texts of the app's pages, found in its sources and merged into the catalogue of each language.
+LOCALES := src/hybridal/app/web/locales
+messages: $(INSTALLED)
+	mkdir -p build
+	$(BIN)/pybabel --quiet extract --mapping-file babel.cfg --sort-output --no-location --no-wrap --output-file build/messages.pot \
+	  --keywords "_ gettext ngettext:1,2 t tParts tn:1,2 tnParts:1,2 translatable" src
+	$(BIN)/pybabel --quiet update --input-file build/messages.pot --output-dir $(LOCALES) \
+	  --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date --no-wrap
 
 # The documentation site, to be opened from build/site/index.html; the unit tests build it too.
 docs: $(INSTALLED)

@@ -54,7 +54,7 @@ def test_scoring_has_a_bar_and_can_be_paused(window: Window, app: Served, shot: 
         scoring = session.get_one(Scoring, 1)
         scoring.done, scoring.total, scoring.seconds_left, scoring.round = 5, 20, 75.0, 2
     page.reload()
-    expect(state).to_contain_text("The model of round 2 has scored 5 of 20 texts, about 1 min 15 s left")
+    expect(state).to_contain_text("The model of round 2 has scored 5 of 20 texts. About 1 min 15 s left")
     assert bar.evaluate("bar => bar.value") == 0.25
     shot(page, "export-scoring")
     page.get_by_role("button", name="Pause scoring").click()

@@ -170,7 +170,7 @@ def test_buttons_that_go_away_when_pressed_leave_the_keyboard_near(window: Windo
         session.get_one(Trainer, 1).phase = "waiting"
     expect(page.get_by_role("main")).to_be_focused()
     page.goto(f"{app.address}/people")
-    page.get_by_role("button", name="Withdraw the reviewer's link").press("Enter")
+    page.get_by_role("button", name="Withdraw the link for the role reviewer").press("Enter")
     expect(page.get_by_role("region", name="Invitations")).to_be_focused()
 
 

@@ -83,16 +83,16 @@ def test_charts_are_correct_and_have_a_table_of_their_numbers(page: Page) -> Non
 @pytest.mark.parametrize(
     ("updates", "sentence"),
     [
-        (["retrain"], "The only update so far retrained the model from scratch."),
-        (["refit"] * 2, "Both updates so far only fitted the model's last layer to the new labels."),
+        (["retrain"], "1 update retrained the model from scratch."),
+        (["refit"] * 2, "2 updates only fitted the model's last layer to the new labels."),
         (
             ["retrain", "retrain", "refit"],
-            "3 updates so far: 2 retrained the model from scratch, "
-            "1 only fitted the model's last layer to the new labels.",
+            "2 updates retrained the model from scratch. "
+            "1 update only fitted the model's last layer to the new labels.",
         ),
     ],
 )
-def test_how_the_model_was_updated_is_one_sentence(page: Page, updates: list[str], sentence: str) -> None:
+def test_how_the_model_was_updated_is_said_in_sentences(page: Page, updates: list[str], sentence: str) -> None:
     rounds = [a_round(number, update, 0.8, None) for number, update in enumerate(updates, start=1)]
     told = {**PROGRESS, "rounds": rounds, "switch": None, "signal": None, "advice": None}
     page.route("**/api/progress", lambda route: route.fulfill(json=told))

@@ -90,9 +90,9 @@ def test_agreement_is_updated_after_a_decision(window: Window, app: Served) -> N
         says(app, me(app.project), text, "a")
         says(app, ada, text, "b")
     page = window.open(app.link, at="/review#disagreements")
-    expect(page.locator("#review-summary")).to_contain_text("on 3 texts")
+    expect(page.locator("#review-summary")).to_contain_text("3 texts were labelled by")
     page.get_by_role("button", name="b", exact=True).first.click()
-    expect(page.locator("#review-summary")).to_contain_text("on 2 texts")
+    expect(page.locator("#review-summary")).to_contain_text("2 texts were labelled by")
 
 
 def test_selected_tab_is_kept_when_a_decision_is_saved(window: Window, app: Served) -> None:

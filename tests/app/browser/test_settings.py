@@ -137,7 +137,7 @@ def test_the_plan_changes_and_texts_are_added(page: Page, app: Served) -> None:
     file = {"name": "more.csv", "mimeType": "text/csv", "buffer": b"body\nnew one\nnew two\n"}
     page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-status")).to_have_text("2 texts added, 0 already in the project.")
+    expect(page.locator("#upload-status")).to_have_text("2 texts added. 0 already in the project.")
     with app.project.reads() as session:
         assert counts(session)["texts"] == 22
 
@@ -160,13 +160,13 @@ def test_a_file_is_looked_at_before_its_texts_are_added(
     assert page.evaluate("document.querySelector('#first-rows td').offsetWidth") >= 300
     page.get_by_label("Column of labels").select_option("Art")
     page.get_by_label("Column of ids").select_option("Nr")
-    expect(page.locator("#preview-facts")).to_contain_text("4 rows, 2 different texts, 2 with a label. New class: A.")
+    expect(page.locator("#preview-facts")).to_contain_text("4 rows. 2 different texts. 2 with a label. New class: A.")
     expect(page.locator("#preview-facts")).to_contain_text("“A” differs from the existing class “a” only in capitals")
     expect(page.get_by_label("Skip 1 row without a text")).to_be_checked()
     shot(page, "import-preview")
     page.get_by_label("Skip 1 duplicate text").uncheck()
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-status")).to_have_text("3 texts added, 0 already in the project, 1 skipped.")
+    expect(page.locator("#upload-status")).to_have_text("3 texts added. 0 already in the project. 1 skipped.")
     expect(page.locator("#preview")).to_be_hidden()
     with app.project.reads() as session:
         assert {"x1", "x3", "x4"} <= set(session.scalars(select(Text.id)))
@@ -197,7 +197,7 @@ def test_invalid_columns_are_reported_and_can_be_corrected(page: Page, app: Serv
     expect(page.get_by_role("button", name="Add these texts")).to_be_disabled()
     page.get_by_label("Column of ids").select_option("none")
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-status")).to_have_text("2 texts added, 0 already in the project.")
+    expect(page.locator("#upload-status")).to_have_text("2 texts added. 0 already in the project.")
 
 
 def test_unreadable_file_is_reported(page: Page, app: Served) -> None:
@@ -224,7 +224,7 @@ def test_a_large_file_is_sent_with_a_bar_and_one_that_is_too_large_not_at_all(
     sent: list[int] = []
     page.on("request", lambda request: sent.append(len(request.post_data_buffer or b"")))
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-status")).to_have_text("30 texts added, 0 already in the project.")
+    expect(page.locator("#upload-status")).to_have_text("30 texts added. 0 already in the project.")
     assert max(sent) < 10_000, "the file is sent once"
     page.evaluate("document.querySelector('#upload [name=file]').dataset.largest = 1e6")
     choose(page, "long.csv", f"text\n{rows}".encode())
@@ -268,7 +268,7 @@ def test_while_many_texts_are_added_a_bar_shows_how_many(
     expect(page.locator("#upload-status")).to_have_text("Adding texts …")
     shot(page, "adding-bar")
     go_on.release(2)
-    expect(page.locator("#upload-status")).to_have_text("40 texts added, 0 already in the project.")
+    expect(page.locator("#upload-status")).to_have_text("40 texts added. 0 already in the project.")
     expect(bar).to_be_hidden()
 
 
@@ -278,7 +278,7 @@ def test_a_file_that_the_server_no_longer_has_is_sent_again(window: Window, app:
     gone = {"error": "The file is no longer on the server; choose it again."}
     page.route("**/api/texts", lambda route: route.fulfill(status=404, json=gone), times=1)
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-status")).to_have_text("1 text added, 0 already in the project.")
+    expect(page.locator("#upload-status")).to_have_text("1 text added. 0 already in the project.")
 
 
 def test_file_preview_fits_a_phone(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
@@ -302,7 +302,7 @@ def test_a_file_can_only_be_sent_once_the_page_is_ready(window: Window, app: Ser
     expect(send).to_be_disabled()
     held.pop().continue_()
     send.click()
-    expect(page.locator("#upload-status")).to_have_text("1 text added, 0 already in the project.")
+    expect(page.locator("#upload-status")).to_have_text("1 text added. 0 already in the project.")
 
 
 def test_label_studio_export_is_imported_once(page: Page, app: Served) -> None:
@@ -310,8 +310,8 @@ def test_label_studio_export_is_imported_once(page: Page, app: Served) -> None:
     task = {"id": 1, "data": {"title": "t", "body": "text 1"}, "annotations": [{"id": 1, "result": [region]}]}
     file = {"name": "export.json", "mimeType": "application/json", "buffer": json.dumps([task]).encode()}
     for sentence in (
-        "0 texts added, 1 label imported, 0 already there.",
-        "0 texts added, 0 labels imported, 1 already there.",
+        "0 texts added. 1 label imported. 0 already there.",
+        "0 texts added. 0 labels imported. 1 already there.",
     ):
         page.locator("#import [name=file]").set_input_files(file)  # type: ignore[arg-type]
         page.get_by_label("Field of texts").fill("body")

@@ -246,7 +246,7 @@ def test_a_column_per_class_is_chosen(window: Window, app: Served, axe: Axe, sho
     columns = page.get_by_label("Columns of labels")
     expect(columns).to_have_values([])
     columns.select_option(["a", "b", "new"])
-    expect(page.locator("#preview-facts")).to_have_text("3 rows, 2 with a label. New class: new.")
+    expect(page.locator("#preview-facts")).to_have_text("3 rows. 2 with a label. New class: new.")
     expect(columns).to_have_values(["a", "new", "b"])
     expect(page.locator("#first-rows th")).to_have_text(["text", "a", "new", "b", "note"])
     assert checked(page, axe, "columns") == []
@@ -298,7 +298,7 @@ def test_the_owner_sets_what_people_agree_on(window: Window, app: Served, axe: A
     )
     page.get_by_label("Between several classes").fill(";")
     page.get_by_label("Between several classes").press("Tab")
-    expect(page.locator("#preview-facts")).to_have_text("3 rows, 2 with a label. New class: new.")
+    expect(page.locator("#preview-facts")).to_have_text("3 rows. 2 with a label. New class: new.")
     assert checked(page, axe, "settings") == []
     page.goto(f"{app.address}/export")
     expect(page.get_by_role("region", name="Labels")).to_contain_text("Classes are lists")

@@ -118,7 +118,7 @@ def test_columns_and_suggestions_are_next_to_the_text(
     page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
     page.get_by_label("Treat the labels in the file as").select_option("true")
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-status")).to_have_text("1 text added, 0 already in the project.")
+    expect(page.locator("#upload-status")).to_have_text("1 text added. 0 already in the project.")
     page.goto(f"{app.address}/texts?search=ADA")
     page.get_by_role("button", name="Open").click()
     page.get_by_text("Other columns of the file").click()

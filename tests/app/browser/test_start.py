@@ -79,7 +79,7 @@ def test_projects_are_created_filled_queued_closed_and_moved(
         assert page.url == f"{address}/p/Sport-b-food-b/"
         page.get_by_role("link", name="Add texts").click()
         page.locator("#upload input[type=file]").set_input_files(toy_file(tmp_path, rows=40))
-        expect(page.locator("#preview-facts")).to_contain_text("40 rows, 40 with a label. New classes: food, sport.")
+        expect(page.locator("#preview-facts")).to_contain_text("40 rows. 40 with a label. New classes: food, sport.")
         page.get_by_role("button", name="Add these texts").click()
         expect(page.locator("#upload-status")).to_contain_text("40 texts added")
 

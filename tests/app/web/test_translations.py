@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -11,55 +12,26 @@ from fastapi import Request
 
 import hybridal.app.web
 from hybridal.app.web import pages
-from hybridal.app.web.translations import COOKIE, LANGUAGES, SOURCE, Translation, language_of
+from hybridal.app.web.translations import (
+    COOKIE,
+    LANGUAGES,
+    SOURCE,
+    Translation,
+    catalogue,
+    language_of,
+    translation,
+)
 
 WEB = Path(hybridal.app.web.__file__).parent
 TEMPLATES = sorted((WEB / "templates").glob("*.html"))
 SCRIPTS = sorted((WEB / "static" / "js").rglob("*.js"))
 FUNCTIONS = {"t": None, "tParts": None, "tn": (1, 2), "tnParts": (1, 2), "translatable": None}
 
-# Scripts whose texts are not in the catalogues yet.
-PENDING = {
-    f"static/js/{name}.js"
-    for name in (
-        "add-texts",
-        "agreement",
-        "bulk",
-        "charts/balance",
-        "charts/calibration",
-        "charts/curve",
-        "charts/figure",
-        "charts/mark",
-        "charts/signal",
-        "charts/updates",
-        "class-checks",
-        "class-editor",
-        "contested-classes",
-        "copy-button",
-        "delete-texts",
-        "invitations",
-        "llm-evaluation",
-        "llm-panel",
-        "people",
-        "plan",
-        "progress",
-        "review-kinds",
-        "review-set-kinds",
-        "review",
-        "scoring",
-        "send-file",
-        "settings",
-        "text-dialog",
-        "texts",
-        "tokens",
-        "webhooks",
-    )
-}
 
 NAMES = {"hybridal", "CSV", "JSONL", "Parquet", "Label Studio", "hybridal.client", "hybridal label", "hybridal serve"}
 
 
-CALL = r"(?<![.\w])(?:t|tParts|tn|tnParts|translatable)\("
+CALL = r"(?<!\w)(?<!\w\.)(?:t|tParts|tn|tnParts|translatable)\("
 
 
 def relative(path: Path) -> str:
@@ -85,30 +57,30 @@ def test_every_text_of_a_template_is_marked(template: Path) -> None:
     ] == []
 
 
-# Texts of one word in lower case would be confused with ids and names of classes.
-SENTENCE = re.compile(r"[A-Z][a-z]+ [a-z]|[a-z] [a-z]+ [a-z]|^[A-Z][a-z]+$|^[A-Z][a-z ]+[.…]$")
-NO_TEXT = re.compile(
-    r"^(?:[a-z][\w-]*(?: [a-z][\w-]*)*|[A-Z][A-Z_]+|Arrow\w+|Enter|Escape|Accept|GET|POST|Content-Type|Digit|.*-Token)$"
-)
+# A single word in lower case is an id or a value.
+TEXT = re.compile(r"[A-Za-z]{2,}[,;:]? (?:[A-Za-z]{2,}|…)|^[A-Z][a-z]+[.…]?$|^[A-Z][a-z]+-[a-z]")
+NO_TEXT = re.compile(r":hover|min-width|\[role|^Arrow|^(?:Enter|Escape|Accept|Digit)$")
 
 
 def without_comments(script: str) -> str:
     return re.sub(r"/\*.*?\*/|(?<![:\"'`])//[^\n]*", "", script, flags=re.S)
 
 
-@pytest.mark.parametrize("script", [path for path in SCRIPTS if relative(path) not in PENDING], ids=relative)
+NO_TEXTS = (
+    r"\bimport\b.*?;|\bnew Event\(.*?\)",
+    r"\b(?:querySelector(?:All)?|closest|matches)\((?:`[^`]*`|\"[^\"]*\")\)",
+    r"\bclass(?:Name =|:) (?:[^\"`{},\n]*(?:\"[^\"]*\"|`[^`]*`))+",
+)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=relative)
 def test_every_text_of_a_script_is_marked(script: Path) -> None:
-    source = without_comments(script.read_text())
-    marked = r"(?:t|tParts|tn|tnParts|translatable)\(\s*(?:\"[^\"]*\",\s*)?"
-    bare = re.sub(rf"\b{marked}\"[^\"]*\"", "", source)
-    bare = re.sub(r"\bimport\b.*?;|\bnew Event\(.*?\)|ClassList|querySelector(?:All)?\([^)]*\)", "", bare)
+    bare = re.sub(rf"{CALL}\s*(?:\"[^\"]*\",\s*)?\"[^\"]*\"", "", without_comments(script.read_text()))
+    for pattern in NO_TEXTS:
+        bare = re.sub(pattern, "", bare)
     texts = re.findall(r'"((?:[^"\\\n]|\\.)*)"', bare)
-    templates = [re.sub(r"\$\{[^}]*\}", "{}", text) for text in re.findall(r"`([^`]*)`", bare)]
-    found = [text for text in texts if SENTENCE.search(text) and not NO_TEXT.match(text)]
-    assert (
-        found + [text for text in templates if re.search(r"[A-Za-z]{2,} |[a-z]{3,}[.…]$", text) and "/" not in text]
-        == []
-    )
+    texts += [re.sub(r"\$\{[^}]*\}", "{}", text) for text in re.findall(r"`([^`]*)`", bare)]
+    assert [text for text in texts if TEXT.search(text) and not NO_TEXT.search(text)] == []
 
 
 def messages(path: Path) -> Iterator[tuple[int, str | tuple[str, ...]]]:
@@ -120,10 +92,9 @@ def messages(path: Path) -> Iterator[tuple[int, str | tuple[str, ...]]]:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=relative)
 def test_texts_are_literals(script: Path) -> None:
-    calls = re.findall(CALL, without_comments(script.read_text()))
+    source = without_comments(script.read_text())
     if script.name != "i18n.js":
-        literal = re.findall(r'(?<![.\w])(?:t|tParts|tn|tnParts|translatable)\(\s*"', script.read_text())
-        assert len(calls) == len(literal)
+        assert len(re.findall(CALL, source)) == len(re.findall(rf'{CALL}\s*"', source))
 
 
 def test_plural_texts_differ_only_in_their_words() -> None:
@@ -179,3 +150,68 @@ def test_texts_of_scripts_are_served_for_ever_and_unknown_languages_are_not_foun
     for name in ("messages/xx.json", "messages/../en.json", "messages/en.po"):
         assert pages.static(version, name).status_code == 404
     assert next(iter(LANGUAGES)) == SOURCE
+
+
+# --- the catalogues --------------------------------------------------------------------------------------------------
+
+TRANSLATED = [language for language in LANGUAGES if language != SOURCE]
+PLACEHOLDER = re.compile(r"\{\w+\}|%\(\w+\)s")
+TAG = re.compile(r"</?[a-z][^>]*>")
+
+
+@pytest.fixture(scope="module")
+def sources() -> set[str]:
+    """Every text of the pages; of those with a plural, the form for one."""
+    found: set[str] = set()
+    for path in SCRIPTS:
+        found |= {text if isinstance(text, str) else text[0] for _, text in messages(path)}
+    for method, folder, options in (("python", WEB.parent, {}), ("jinja2", WEB / "templates", {"trimmed": "true"})):
+        for path in folder.rglob("*.py" if method == "python" else "*.html"):
+            with path.open("rb") as file:
+                keywords = {"_": None, "gettext": None, "ngettext": (1, 2), "translatable": None}
+                extracted = list(extract(method, BytesIO(file.read()), keywords, options=options))
+            found |= {text if isinstance(text, str) else text[0] for _, text, _, _ in extracted}
+    return found
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_every_text_is_translated_and_none_is_left_over(language: str, sources: set[str]) -> None:
+    texts = translation(language)
+    assert sources - {*texts.messages, *texts.plurals} == set(), "run `make messages` and translate what is new"
+    assert {*texts.messages, *texts.plurals} - sources == set(), "run `make messages`"
+
+
+def translations(language: str) -> Iterator[tuple[str, str]]:
+    for message in catalogue(language):
+        if message.id:
+            both = message.string if isinstance(message.id, tuple | list) else [message.string]
+            for text in both or ():
+                yield message.id if isinstance(message.id, str) else message.id[1], str(text)
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_translations_keep_placeholders_and_markup(language: str) -> None:
+    for source, text in translations(language):
+        wanted, found = (Counter(PLACEHOLDER.findall(one)) for one in (source, text))
+        # A form for one or two may spell the number out.
+        assert found == wanted or found + Counter(["{n}"]) == wanted, text
+        assert Counter(TAG.findall(text)) == Counter(TAG.findall(source)), text
+        # Texts stand in attributes, too.
+        assert '"' not in text.replace('href="', "").replace('">', "") or '"' in source, text
+        assert text.strip() == text, text
+        assert "<" not in TAG.sub("", text), text
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_each_category_of_numbers_has_a_form(language: str) -> None:
+    texts = translation(language)
+    for one, forms in texts.plurals.items():
+        assert {*texts.forms.values()} <= {*range(len(forms))}, one
+    for n in range(1000):
+        assert texts.ngettext("{n} text", "{n} texts", n)
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_no_text_grows_out_of_its_place(language: str) -> None:
+    for source, text in translations(language):
+        assert len(text) <= max(24, 2.1 * len(source)), f"{source!r} became {text!r}"

@@ -6,12 +6,13 @@
 import { get, getProject, upload } from "./api.js";
 import { onSubmit } from "./controls.js";
 import { byId, el } from "./dom.js";
-import { count, whole } from "./format.js";
+import { listed, t, tn } from "./i18n.js";
 import { sendFile } from "./send-file.js";
 
 const PREVIEW = "/api/texts/preview";
 const COLUMNS = ["text", "label", "id"];
 const POLL_MS = 500;
+const NAMES_SHOWN = 10; // of new classes
 let latestRequest = 0;
 let token = "";
 
@@ -29,7 +30,7 @@ async function preview(form, guess) {
   if (guess) byId("preview").hidden = true;
   enable(form, false);
   if (!form.elements.file.files.length) return showStatus("");
-  showStatus("Reading …");
+  showStatus(t("Reading …"));
   try {
     const found = guess ? await sendFile(form, PREVIEW, fileOf(form)) : await sendChoices(form, PREVIEW);
     const project = await getProject();
@@ -79,7 +80,7 @@ function showColumns(form, found) {
     const select = form.elements[name];
     const chosen = columnsOf(found, name);
     const options = found.columns.map((column) => el("option", { value: column, selected: chosen.includes(column) }, column));
-    const none = el("option", { value: "", selected: !chosen.length }, "none");
+    const none = el("option", { value: "", selected: !chosen.length }, t("none"));
     select.replaceChildren(...(name === "text" || select.multiple ? [] : [none]), ...options);
   }
 }
@@ -99,8 +100,8 @@ function show(found, project) {
   byId("first-rows").replaceChildren(el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows));
   byId("preview-facts").textContent = found.problem ? "" : facts(found, project).join(" ");
   byId("choose-suggested").hidden = !found.label;
-  choice("empty", found.empty, (n) => `Skip ${count(n, "row")} without a text`);
-  choice("duplicates", found.duplicates, (n) => `Skip ${count(n, "duplicate text")}`);
+  choice("empty", found.empty, (n) => tn("Skip {n} row without a text", "Skip {n} rows without a text", n));
+  choice("duplicates", found.duplicates, (n) => tn("Skip {n} duplicate text", "Skip {n} duplicate texts", n));
 }
 
 /** Sort key of a column in the preview: texts, labels and ids before the others. */
@@ -112,19 +113,26 @@ function rank(found, at) {
 function facts({ rows, empty, duplicates, labelled, labels, multi_label: several }, { classes, multi_label: maySeveral }) {
   const names = Object.keys(labels);
   const texts = rows - empty - duplicates;
-  const counted = texts < rows ? `${count(rows, "row")}, ${count(texts, "different text")}` : count(rows, "row");
-  if (!labelled) return [`${counted}.`];
+  const sentences = [tn("{n} row.", "{n} rows.", rows)];
+  if (texts < rows) sentences.push(tn("{n} different text.", "{n} different texts.", texts));
+  if (!labelled) return sentences;
   const known = new Set(classes.map(({ name }) => name));
   const fresh = names.filter((name) => !known.has(name));
-  const sentences = [`${counted}, ${whole(labelled)} with a label.`];
-  if (fresh.length) sentences.push(`New ${fresh.length === 1 ? "class" : "classes"}: ${fresh.slice(0, 10).join(", ")}${fresh.length > 10 ? ` and ${fresh.length - 10} more` : ""}.`);
+  sentences.push(tn("{n} with a label.", "{n} with a label.", labelled));
+  if (fresh.length) sentences.push(newClasses(fresh));
   for (const name of fresh) {
     const twin = classes.find((other) => other.name.toLowerCase() === name.toLowerCase());
-    if (twin) sentences.push(`“${name}” differs from the existing class “${twin.name}” only in capitals and would become a separate class.`);
+    if (twin) sentences.push(t("“{name}” differs from the existing class “{twin}” only in capitals and would become a separate class.", { name, twin: twin.name }));
   }
   if (several && !maySeveral)
-    sentences.push("In this file a text may have several classes. In this project it has exactly one: make a new project, or read no labels.");
+    sentences.push(t("In this file a text may have several classes. In this project it has exactly one: make a new project, or read no labels."));
   return sentences;
+}
+
+function newClasses(names) {
+  const [first, more] = [listed(names.slice(0, NAMES_SHOWN)), names.length - NAMES_SHOWN];
+  if (more > 0) return tn("New classes: {names} and {n} more.", "New classes: {names} and {n} more.", more, { names: first });
+  return names.length === 1 ? t("New class: {name}.", { name: first }) : t("New classes: {names}.", { names: first });
 }
 
 function choice(name, n, sentence) {
@@ -135,12 +143,17 @@ function choice(name, n, sentence) {
 async function send(form) {
   const button = form.querySelector("button");
   button.ariaBusy = "true"; // not disabled: it would lose the focus
-  showStatus("Adding texts …");
+  showStatus(t("Adding texts …"));
   const stop = watchProgress(form);
   try {
     const { added, known, empty, duplicates } = await sendChoices(form, "/api/texts");
     const left = empty + duplicates;
-    showStatus(`${count(added, "text")} added, ${whole(known)} already in the project${left ? `, ${whole(left)} skipped` : ""}.`);
+    const sentences = [
+      tn("{n} text added.", "{n} texts added.", added),
+      tn("{n} already in the project.", "{n} already in the project.", known),
+      left ? tn("{n} skipped.", "{n} skipped.", left) : "",
+    ];
+    showStatus(sentences.filter(Boolean).join(" "));
     form.reset();
     form.elements.file.focus();
     enable(form, false);

@@ -5,7 +5,7 @@
 import { post } from "./api.js";
 import { onPress } from "./controls.js";
 import { byId, el } from "./dom.js";
-import { count, whole } from "./format.js";
+import { t, tn } from "./i18n.js";
 import { newKey } from "./idempotency-key.js";
 import { proposed } from "./proposals.js";
 import { toast, showErrors } from "./toast.js";
@@ -45,7 +45,7 @@ export class Bulk {
   /** The checkbox of a text; none if it is a validation text, or has its only class. */
   box(item) {
     if (item.class || item.split === "validation") return null;
-    const box = el("input", { type: "checkbox", "aria-label": `Select “${item.text.slice(0, 60)}”`, onchange: () => this.#show() });
+    const box = el("input", { type: "checkbox", "aria-label": t("Select “{text}”", { text: item.text.slice(0, 60) }), onchange: () => this.#show() });
     this.#boxes.set(item.id, { item, box });
     this.#show();
     return el("label", { class: "select" }, box);
@@ -68,7 +68,7 @@ export class Bulk {
   #show() {
     const n = this.#selected.length;
     byId("bulk").hidden = !this.#boxes.size;
-    this.all.nextElementSibling.textContent = n ? `${whole(n)} selected` : "Select all on this page";
+    this.all.nextElementSibling.textContent = n ? tn("{n} selected", "{n} selected", n) : t("Select all on this page");
     this.all.indeterminate = n > 0 && n < this.#boxes.size;
     byId("confirm").disabled = !this.#selected.some(({ prediction }) => prediction);
     this.class.disabled = !n;
@@ -93,19 +93,28 @@ export class Bulk {
       const key = newKey();
       const { n } = await post(path, { key, ...body });
       const left = all - n;
-      const why = this.several ? "decided already, or another person is labelling" : "been labelled meanwhile";
-      const skipped = this.several ? `${whole(left)} skipped: ${why}` : `${whole(left)} skipped, because ${left === 1 ? "it has" : "they have"} ${why}`;
       this.class.value = "";
-      toast(`${count(n, "text")} labelled${left ? `; ${skipped}` : ""}.`, n ? { stays: true, undo: () => this.#undo(key) } : {});
+      const sentence = [tn("{n} text labelled.", "{n} texts labelled.", n), left ? this.#skipped(left) : ""].filter(Boolean).join(" ");
+      toast(sentence, n ? { stays: true, undo: () => this.#undo(key) } : {});
       await this.changed();
       // The pressed button is now disabled, so move the focus.
       (byId("bulk").hidden ? byId("items") : this.all).focus({ preventScroll: true });
     });
   }
 
+  #skipped(n) {
+    if (!this.several)
+      return tn("{n} skipped, because it has been labelled meanwhile.", "{n} skipped, because they have been labelled meanwhile.", n);
+    return tn(
+      "{n} skipped: decided already, or another person is labelling.",
+      "{n} skipped: decided already, or another person is labelling.",
+      n,
+    );
+  }
+
   async #undo(undoes) {
     const { n } = await post("/api/undo/many", { key: newKey(), undoes });
-    toast(`${count(n, "label")} undone.`);
+    toast(tn("{n} label undone.", "{n} labels undone.", n));
     this.changed();
   }
 }

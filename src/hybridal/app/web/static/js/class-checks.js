@@ -1,6 +1,7 @@
 /** Checkboxes for the classes of a text that may have several; with many classes also a search field. */
 import { bdi, el } from "./dom.js";
 import { distance } from "./fuzzy.js";
+import { t } from "./i18n.js";
 
 const SEARCH_FROM = 20;
 
@@ -11,7 +12,7 @@ const SEARCH_FROM = 20;
 export function classChecks(classes, label, chosen) {
   const boxes = classes.map(({ name }) => el("input", { type: "checkbox", value: name, checked: chosen.includes(name) }));
   const rows = classes.map(({ name }, at) => el("label", { class: "check" }, boxes[at], bdi(name)));
-  const field = el("input", { type: "search", placeholder: "Find a class", "aria-label": "Find a class", autocomplete: "off", dir: "auto" });
+  const field = el("input", { type: "search", placeholder: t("Find a class"), "aria-label": t("Find a class"), autocomplete: "off", dir: "auto" });
   field.addEventListener("input", () => rows.forEach((row, at) => (row.hidden = distance(field.value, classes[at].name) === null)));
   // Chosen classes first, so that none of many is overlooked.
   const order = [...rows.filter((_, at) => boxes[at].checked), ...rows.filter((_, at) => !boxes[at].checked)];

@@ -3,7 +3,7 @@ import { get, patch, post } from "./api.js";
 import { colourOf } from "./class-buttons.js";
 import { onSubmit } from "./controls.js";
 import { byId, el, bdi, replaceContent } from "./dom.js";
-import { count } from "./format.js";
+import { t, tn, tParts } from "./i18n.js";
 import { toast, showErrors } from "./toast.js";
 
 const POLL_MS = 1000;
@@ -18,7 +18,7 @@ export async function classEditor() {
 async function add() {
   const form = byId("add-class");
   const { name } = await post("/api/classes", Object.fromEntries(new FormData(form)));
-  toast(`“${name}” is added.`);
+  toast(t("“{name}” is added.", { name }));
   form.reset();
   await show();
 }
@@ -37,13 +37,17 @@ async function show() {
 }
 
 function archivedRow(each) {
-  const effect = each.archived === "kept" ? "the model still learns its labels" : "the model does not learn its labels";
+  const name = bdi(each.name);
+  const effect =
+    each.archived === "kept"
+      ? tParts("{name} is archived; the model still learns its labels.", { name })
+      : tParts("{name} is archived; the model does not learn its labels.", { name });
   const back = () => showErrors(() => patch(`/api/classes/${each.number}`, { archived: "" })).then(() => showErrors(show));
   return el(
     "li",
     { class: "row" },
-    el("span", {}, bdi(each.name), ` is archived; ${effect}.`),
-    el("button", { type: "button", "aria-label": `Restore ${each.name}`, onclick: back }, "Restore"),
+    el("span", {}, ...effect),
+    el("button", { type: "button", "aria-label": t("Restore {name}", each), onclick: back }, t("Restore")),
   );
 }
 
@@ -52,20 +56,20 @@ function twins(all) {
   return all.flatMap((each, index) => {
     const first = all.find(({ name }) => name.toLowerCase() === each.name.toLowerCase());
     if (all.indexOf(first) === index) return [];
-    const button = el("button", { type: "button", onclick: () => merge(each, first) }, `Merge into “${first.name}”`);
-    return [el("p", { class: "row" }, `“${each.name}” and “${first.name}” differ only in capitals.`, button)];
+    const button = el("button", { type: "button", onclick: () => merge(each, first) }, t("Merge into “{name}”", first));
+    return [el("p", { class: "row" }, t("“{one}” and “{other}” differ only in capitals.", { one: each.name, other: first.name }), button)];
   });
 }
 
 function row(each, index, all) {
   const change = async (what) => {
-    if (await showErrors(() => patch(`/api/classes/${each.number}`, what))) toast("Saved.");
+    if (await showErrors(() => patch(`/api/classes/${each.number}`, what))) toast(t("Saved."));
     await showErrors(show);
   };
-  const field = (name, label) =>
+  const field = (name, label, spoken) =>
     el("input", {
       value: each[name],
-      "aria-label": `${label} of ${each.name}`,
+      "aria-label": spoken,
       dir: "auto",
       autocomplete: "off",
       placeholder: label,
@@ -77,21 +81,21 @@ function row(each, index, all) {
     {
       rows: 1,
       maxlength: 5000,
-      "aria-label": `Examples of ${each.name}`,
+      "aria-label": t("Examples of {name}", each),
       dir: "auto",
-      placeholder: "Examples, one per line",
+      placeholder: t("Examples, one per line"),
       onchange: ({ target }) => change({ examples: target.value.trim() }),
     },
     each.examples,
   );
-  const move = (name, by, off) =>
+  const move = (label, by, off) =>
     el(
       "button",
       {
         type: "button",
         class: "plain square",
         disabled: off,
-        "aria-label": `Move ${each.name} ${name}`,
+        "aria-label": label,
         onclick: () => change({ position: index + by }),
       },
       by < 0 ? "↑" : "↓",
@@ -100,13 +104,13 @@ function row(each, index, all) {
     "li",
     {},
     el("span", { class: "swatch", "data-colour": colourOf(index) }),
-    field("name", "Name"),
-    el("div", { class: "stack" }, field("description", "What belongs here"), examples),
+    field("name", t("Name"), t("Name of {name}", each)),
+    el("div", { class: "stack" }, field("description", t("What belongs here"), t("What belongs in {name}", each)), examples),
     el(
       "span",
       { class: "actions" },
-      move("up", -1, index === 0),
-      move("down", 1, index === all.length - 1),
+      move(t("Move {name} up", each), -1, index === 0),
+      move(t("Move {name} down", each), 1, index === all.length - 1),
       more(each, all),
     ),
   );
@@ -115,41 +119,49 @@ function row(each, index, all) {
 /** The menu of a class: archive, delete, merge. */
 function more(each, all) {
   const others = all.filter(({ number }) => number !== each.number);
+  const groups = {
+    archive: { title: t("Archive"), button: t("Archive"), spoken: t("Archive {name}", each) },
+    delete: { title: t("Delete"), button: t("Delete"), spoken: t("Delete {name}", each) },
+    merge: { title: t("Merge into"), button: t("Merge"), spoken: t("Merge {name}", each) },
+  };
   const acts = [
-    ["Archive", "and keep learning its labels", () => archive(each, "kept")],
-    ["Archive", "and stop learning its labels", () => archive(each, "out")],
-    ["Delete", "and make its texts unlabelled again", () => remove(each)],
-    ...others.map((other) => ["Merge into", other.name, () => merge(each, other)]),
+    { group: "archive", label: t("and keep learning its labels"), act: () => archive(each, "kept") },
+    { group: "archive", label: t("and stop learning its labels"), act: () => archive(each, "out") },
+    { group: "delete", label: t("and make its texts unlabelled again"), act: () => remove(each) },
+    ...others.map((other) => ({ group: "merge", label: other.name, act: () => merge(each, other) })),
   ];
-  const option = ([, name, act]) => el("option", { value: acts.findIndex((one) => one[2] === act) }, name);
-  const groups = ["Archive", "Delete", "Merge into"].map((label) => {
-    const mine = acts.filter(([group]) => group === label);
-    return mine.length ? el("optgroup", { label }, ...mine.map(option)) : null;
+  const option = (one) => el("option", { value: acts.indexOf(one) }, one.label);
+  const listed = Object.entries(groups).map(([group, { title }]) => {
+    const mine = acts.filter((one) => one.group === group);
+    return mine.length ? el("optgroup", { label: title }, ...mine.map(option)) : null;
   });
-  const select = el("select", { "aria-label": `More for ${each.name}` }, el("option", { value: "" }, "more …"), ...groups);
+  const select = el("select", { "aria-label": t("More for {name}", each) }, el("option", { value: "" }, t("more …")), ...listed);
   const chosen = () => acts[select.value || -1];
-  const go = el("button", { type: "button", class: "main", hidden: true, onclick: () => chosen()[2]() });
+  const go = el("button", { type: "button", class: "main", hidden: true, onclick: () => chosen().act() });
   // Act only on a click: arrow keys select each entry on the way to the wanted one.
   select.addEventListener("change", () => {
     go.hidden = !chosen();
-    go.textContent = chosen()?.[0].split(" ")[0] ?? "";
-    go.ariaLabel = `${go.textContent} ${each.name}`;
+    go.textContent = groups[chosen()?.group]?.button ?? "";
+    go.ariaLabel = groups[chosen()?.group]?.spoken ?? "";
   });
   return el("span", { class: "pick" }, select, go);
 }
 
 async function archive(each, archived) {
-  if (await showErrors(() => patch(`/api/classes/${each.number}`, { archived }))) toast(`“${each.name}” is archived.`);
+  if (await showErrors(() => patch(`/api/classes/${each.number}`, { archived }))) toast(t("“{name}” is archived.", each));
   await showErrors(show);
 }
 
 async function remove(each) {
-  const question = `Delete “${each.name}”? Its texts become unlabelled; the labels are kept in the history.`;
-  if (confirm(`${question} To keep its labels, merge it into another class instead.`)) {
+  const question = t(
+    "Delete “{name}”? Its texts become unlabelled; the labels are kept in the history. To keep its labels, merge it into another class instead.",
+    each,
+  );
+  if (confirm(question)) {
     await showErrors(async () => {
       setTimeout(() => showErrors(showDeletion), POLL_MS); // takes a while if it has many labels
       const { texts } = await post(`/api/classes/${each.number}/delete`);
-      toast(`“${each.name}” is deleted; ${count(texts, "text")} became unlabelled.`);
+      toast(tn("“{name}” is deleted; {n} text became unlabelled.", "“{name}” is deleted; {n} texts became unlabelled.", texts, each));
     });
   }
   await showErrors(show);
@@ -159,14 +171,18 @@ async function remove(each) {
 async function showDeletion() {
   const { texts } = await get("/api/classes/deletion");
   byId("deletion").hidden = !texts;
-  byId("deletion").textContent = `A class is being deleted or merged: ${count(texts, "text")} left. You can keep labelling.`;
+  byId("deletion").textContent = tn(
+    "A class is being deleted or merged: {n} text left. You can keep labelling.",
+    "A class is being deleted or merged: {n} texts left. You can keep labelling.",
+    texts,
+  );
   if (texts) setTimeout(() => showErrors(showDeletion), POLL_MS);
 }
 
 async function merge(each, { name: into, number }) {
-  if (confirm(`Merge “${each.name}” into “${into}”? All its labels become “${into}”. This cannot be undone.`)) {
+  if (confirm(t("Merge “{name}” into “{into}”? All its labels become “{into}”. This cannot be undone.", { name: each.name, into }))) {
     setTimeout(() => showErrors(showDeletion), POLL_MS);
-    if (await showErrors(() => post(`/api/classes/${each.number}/merge`, { into: number }))) toast(`“${each.name}” is merged into “${into}”.`);
+    if (await showErrors(() => post(`/api/classes/${each.number}/merge`, { into: number }))) toast(t("“{name}” is merged into “{into}”.", { name: each.name, into }));
   }
   await showErrors(show);
 }

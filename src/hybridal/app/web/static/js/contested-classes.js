@@ -2,6 +2,7 @@
 import { setBadges } from "./badges.js";
 import { colourOf } from "./class-buttons.js";
 import { bdi, el } from "./dom.js";
+import { listed, t } from "./i18n.js";
 
 /** Whether a person says that the text has a class; null if they have not decided it. */
 function decisionOf({ classes, decisions }, name) {
@@ -17,7 +18,7 @@ function decisionOf({ classes, decisions }, name) {
 export function contestedClasses(item, classes, decide) {
   /** @type {Map<string, boolean>} */
   const chosen = new Map();
-  const save = el("button", { type: "button", class: "main", disabled: true, onclick: () => decide(decided(item, chosen)) }, "Decide");
+  const save = el("button", { type: "button", class: "main", disabled: true, onclick: () => decide(decided(item, chosen)) }, t("Decide"));
   const row = (name) => {
     const deciding = (what) => item.annotations.filter((one) => decisionOf(one, name) === what).map(({ person }) => person);
     const choice = (has, word) => {
@@ -26,7 +27,7 @@ export function contestedClasses(item, classes, decide) {
         { type: "button", "aria-pressed": "false" },
         word,
         " ",
-        el("span", { class: "small" }, bdi(deciding(has).join(", "))),
+        el("span", { class: "small" }, bdi(listed(deciding(has)))),
       );
       button.addEventListener("click", () => {
         chosen.set(name, has);
@@ -35,7 +36,7 @@ export function contestedClasses(item, classes, decide) {
       });
       return button;
     };
-    const [yes, no] = [choice(true, "Yes"), choice(false, "No")];
+    const [yes, no] = [choice(true, t("Yes")), choice(false, t("No"))];
     const index = classes.findIndex((one) => one.name === name);
     return [
       el("dt", {}, el("span", { class: "swatch", "data-colour": index < 0 ? null : colourOf(index) }), " ", bdi(name)),
@@ -47,7 +48,7 @@ export function contestedClasses(item, classes, decide) {
   const facts = el(
     "div",
     { class: "stack contested" },
-    agreed.length ? el("p", { class: "facts" }, el("span", { class: "small muted" }, "All agree on"), ...setBadges({ classes: agreed }, classes)) : null,
+    agreed.length ? el("p", { class: "facts" }, el("span", { class: "small muted" }, t("All agree on")), ...setBadges({ classes: agreed }, classes)) : null,
     el("dl", { class: "votes" }, ...item.contested.flatMap(row)),
     ...comments.map(({ person, comment }) => el("p", { class: "small muted written", dir: "auto" }, `${person}: ${comment}`)),
   );

@@ -1,5 +1,6 @@
 /** A button that copies a field with a secret. */
 import { onPress } from "./controls.js";
+import { t } from "./i18n.js";
 
 /** @param {HTMLButtonElement} button @param {HTMLInputElement} field */
 export function bindCopyButton(button, field) {
@@ -7,7 +8,7 @@ export function bindCopyButton(button, field) {
     field.select();
     // Browsers offer the clipboard API only over https and on localhost; the older command works without.
     await (navigator.clipboard?.writeText(field.value) ?? document.execCommand("copy"));
-    button.textContent = "Copied";
-    setTimeout(() => (button.textContent = "Copy"), 2000);
+    button.textContent = t("Copied");
+    setTimeout(() => (button.textContent = t("Copy")), 2000);
   });
 }

@@ -2,7 +2,7 @@
 import { get, post } from "./api.js";
 import { onPress } from "./controls.js";
 import { el } from "./dom.js";
-import { count } from "./format.js";
+import { t, tn } from "./i18n.js";
 import { toast, showErrors } from "./toast.js";
 
 /** A button that deletes all texts found; no button without a filter by words, class or state. */
@@ -13,30 +13,35 @@ export function deleteFoundButtons({ total, more }, query, changed) {
   const act = async () => {
     // The list does not count very many texts exactly; count them now.
     const expected = more ? (await get("/api/texts", { ...found, exact: true })).total : total;
-    const what = expected === 1 ? "the text found" : `all ${count(expected, "text")} found`;
-    const effect = "Deleted texts are no longer labelled, learned from, shown or exported. Their labels are kept in the history.";
-    if (confirm(`Delete ${what}? ${effect}`)) await remove({ found: { ...found, expected } }, changed);
+    const question = tn("Delete the text found?", "Delete all {n} texts found?", expected);
+    const effect = t("Deleted texts are no longer labelled, learned from, shown or exported. Their labels are kept in the history.");
+    if (confirm(`${question} ${effect}`)) await remove({ found: { ...found, expected } }, changed);
   };
-  const name = total === 1 ? "Delete this text" : more ? "Delete all texts found" : `Delete all ${count(total, "text")}`;
+  const name = more ? t("Delete all texts found") : tn("Delete this text", "Delete all {n} texts", total);
   return [button(name, () => showErrors(act))];
 }
 
 /** A button that deletes or restores one text; `showProblem` runs the action and shows its error. */
 export function deleteButton(item, done, showProblem) {
   return item.deleted
-    ? button("Restore", () => showProblem(() => restore({ ids: [item.id] }, done)))
-    : button("Delete", () => showProblem(() => remove({ ids: [item.id] }, done)));
+    ? button(t("Restore"), () => showProblem(() => restore({ ids: [item.id] }, done)))
+    : button(t("Delete"), () => showProblem(() => remove({ ids: [item.id] }, done)));
 }
 
 async function remove(wanted, done) {
   const { deleted, at } = await post("/api/texts/delete", wanted);
-  toast(`${count(deleted, "text")} deleted. The labels are kept in the history.`, { undo: () => restore({ at }, done) });
+  const sentence = tn(
+    "{n} text deleted. The labels are kept in the history.",
+    "{n} texts deleted. The labels are kept in the history.",
+    deleted,
+  );
+  toast(sentence, { undo: () => restore({ at }, done) });
   done();
 }
 
 async function restore(wanted, done) {
   const { restored } = await post("/api/texts/restore", wanted);
-  toast(`${count(restored, "text")} restored.`);
+  toast(tn("{n} text restored.", "{n} texts restored.", restored));
   done();
 }
 

@@ -1,13 +1,8 @@
 /** Numbers, shares and times formatted for people. */
-import { language, t, whole } from "./i18n.js";
+import { language, t } from "./i18n.js";
 
 const PERCENT = new Intl.NumberFormat(language, { style: "percent" });
 const AGO = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
-
-export { whole };
-
-/** "1 text", "2 texts" */
-export const count = (n, one, many = `${one}s`) => `${whole(n)} ${n === 1 ? one : many}`;
 
 /** 0.8333 -> "83%"; a dash for null */
 export const percent = (share) => (share == null ? "–" : PERCENT.format(share));

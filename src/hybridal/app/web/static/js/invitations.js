@@ -4,6 +4,8 @@ import { singleFlight, onSubmit } from "./controls.js";
 import { bindCopyButton } from "./copy-button.js";
 import { byId, el, replaceContent } from "./dom.js";
 import { ago } from "./format.js";
+import { t } from "./i18n.js";
+import { roleName } from "./roles.js";
 import { showErrors } from "./toast.js";
 
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
@@ -32,18 +34,20 @@ async function list() {
 }
 
 function row(invitation) {
-  const state = invitation.used_by
-    ? `used by ${invitation.used_by}`
-    : invitation.revoked
-      ? "withdrawn"
-      : invitation.until * 1000 < Date.now()
-        ? "expired"
-        : `open, expires ${ago(invitation.until)}`;
+  const { used_by: usedBy, revoked, until } = invitation;
+  const isOpen = !usedBy && !revoked && until * 1000 >= Date.now();
+  const state = usedBy
+    ? t("used by {name}", { name: usedBy })
+    : revoked
+      ? t("withdrawn")
+      : isOpen
+        ? t("open, expires {when}", { when: ago(until) })
+        : t("expired");
   const revoke = singleFlight(() =>
     showErrors(async () => (await post(`/api/invitations/${invitation.number}/revoke`), await list())),
   );
-  const action = state.startsWith("open")
-    ? el("button", { type: "button", class: "plain", "aria-label": `Withdraw the ${invitation.role}'s link`, onclick: revoke }, "Withdraw")
+  const action = isOpen
+    ? el("button", { type: "button", class: "plain", "aria-label": t("Withdraw the link for the role {role}", { role: roleName(invitation.role) }), onclick: revoke }, t("Withdraw"))
     : "";
-  return el("tr", {}, el("td", {}, invitation.role), el("td", {}, state), el("td", {}, action));
+  return el("tr", {}, el("td", {}, roleName(invitation.role)), el("td", {}, state), el("td", {}, action));
 }

@@ -3,14 +3,15 @@ import { get } from "./api.js";
 import { table } from "./charts/figure.js";
 import { el } from "./dom.js";
 import { figure, percent } from "./format.js";
+import { t } from "./i18n.js";
 
 /** @param {HTMLElement} place */
 export async function llmTrial(place) {
   const trial = await get("/api/llm/evaluation");
   const about =
-    "On texts that both have labelled, the test compares how often the language model and each person agree with the other people.";
+    t("On texts that both have labelled, the test compares how often the language model and each person agree with the other people.");
   place.replaceChildren(
-    el("h3", {}, "Is it as good as a person?"),
+    el("h3", {}, t("Is it as good as a person?")),
     el("p", {}, result(trial)),
     el("p", { class: "small muted" }, about),
   );
@@ -23,8 +24,8 @@ export async function llmTrial(place) {
   if (rows.length)
     place.append(
       table(
-        "The language model and each person",
-        ["Person", "Texts", "Agreement", "κ", "95% interval", "LLM wins", "Person wins", "LLM passes"],
+        t("The language model and each person"),
+        [t("Person"), t("Texts"), t("Agreement"), "κ", t("95% interval"), t("LLM wins"), t("Person wins"), t("LLM passes")],
         rows,
       ),
     );
@@ -38,22 +39,25 @@ function classTable(classes) {
   return el(
     "details",
     {},
-    el("summary", {}, "The language model on each class"),
-    table("The language model on each class", ["Class", "Decisions", "Agreement", "κ", "Given by the LLM", "By people", "By both"], rows),
+    el("summary", {}, t("The language model on each class")),
+    table(t("The language model on each class"), [t("Class"), t("Decisions"), t("Agreement"), "κ", t("Given by the LLM"), t("By people"), t("By both")], rows),
   );
 }
 
 function result({ passes, winning_rate: rate, advantage, note }) {
-  if (passes == null) return `Not known yet: the test ${note}.`;
-  const more = `It passes against ${percent(rate)} of the people and is as good as a person on ${percent(advantage)} of the texts${note ? `; ${note}` : ""}.`;
-  return `${passes ? "Yes." : "No. Let people label the texts."} ${more}`;
+  if (passes == null) return t("Not known yet: the test {note}.", { note });
+  const more = t("It passes against {rate} of the people and is as good as a person on {advantage} of the texts.", {
+    rate: percent(rate),
+    advantage: percent(advantage),
+  });
+  return [passes ? t("Yes.") : t("No. Let people label the texts."), more, note && `(${note})`].filter(Boolean).join(" ");
 }
 
 function row(found, compared) {
-  const interval = found.low == null ? "–" : `${figure(found.low, 2)} to ${figure(found.high, 2)}`;
+  const interval = found.low == null ? "–" : t("{low} to {high}", { low: figure(found.low, 2), high: figure(found.high, 2) });
   const test = compared
-    ? [percent(compared.llm_wins), percent(compared.person_wins), compared.llm_holds ? "yes" : "no"]
-    : ["–", "–", "too few texts"];
+    ? [percent(compared.llm_wins), percent(compared.person_wins), compared.llm_holds ? t("yes") : t("no")]
+    : ["–", "–", t("too few texts")];
   return [
     found.person,
     found.texts,

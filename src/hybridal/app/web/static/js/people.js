@@ -2,14 +2,13 @@
 import { get, patch } from "./api.js";
 import { onSubmit } from "./controls.js";
 import { byId, el, bdi, replaceContent } from "./dom.js";
-import { whole } from "./format.js";
+import { t, whole } from "./i18n.js";
 import { frame } from "./frame.js";
 import { invitations } from "./invitations.js";
 import { llmPanel } from "./llm-panel.js";
 import { passwordDialog } from "./password.js";
+import { ROLES, roleName } from "./roles.js";
 import { toast, showErrors } from "./toast.js";
-
-const ROLES = ["annotator", "reviewer", "owner"];
 
 const { project } = await frame;
 let latestRequest = 0;
@@ -19,7 +18,7 @@ await Promise.all([people, newcomersForm ? newcomers : invitations, llmPanel].ma
 async function newcomers() {
   newcomersForm.newcomers.value = project.settings.newcomers;
   onSubmit(newcomersForm, () =>
-    showErrors(async () => (await patch("/api/settings", { newcomers: newcomersForm.newcomers.value }), toast("Saved."))),
+    showErrors(async () => (await patch("/api/settings", { newcomers: newcomersForm.newcomers.value }), toast(t("Saved.")))),
   );
 }
 
@@ -36,24 +35,24 @@ function row(person) {
   const fixed = person.kind !== "person" || person.name === project.me.name;
   const role = el(
     "select",
-    { "aria-label": `Role of ${person.name}`, onchange: () => change({ role: role.value }) },
-    ...ROLES.map((name) => el("option", { value: name, selected: name === person.role }, name)),
+    { "aria-label": t("Role of {name}", person), onchange: () => change({ role: role.value }) },
+    ...ROLES.map((name) => el("option", { value: name, selected: name === person.role }, roleName(name))),
   );
   const active = el("input", {
     type: "checkbox",
     checked: person.active,
-    "aria-label": `${person.name} may sign in`,
+    "aria-label": t("{name} may sign in", person),
     onchange: () => change({ active: active.checked }),
   });
-  const kinds = { file: "labels from files", llm: "language model" };
+  const kinds = { file: t("labels from files"), llm: t("language model") };
   return el(
     "tr",
     {},
-    el("td", {}, bdi(person.name), person.name === project.me.name ? " (you)" : ""),
-    el("td", {}, fixed ? (kinds[person.kind] ?? person.role) : role),
+    el("td", {}, bdi(person.name), person.name === project.me.name ? ` ${t("(you)")}` : ""),
+    el("td", {}, fixed ? (kinds[person.kind] ?? roleName(person.role)) : role),
     el("td", { class: "number" }, whole(person.labels)),
     el("td", { class: "number" }, whole(person.skips)),
     el("td", {}, fixed ? "" : active),
-    el("td", {}, fixed || newcomersForm ? "" : el("button", { type: "button", class: "plain", "aria-label": `Reset password of ${person.name}`, onclick: () => passwordDialog(person) }, "Reset password")),
+    el("td", {}, fixed || newcomersForm ? "" : el("button", { type: "button", class: "plain", "aria-label": t("Reset password of {name}", person), onclick: () => passwordDialog(person) }, t("Reset password"))),
   );
 }

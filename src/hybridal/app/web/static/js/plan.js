@@ -2,6 +2,7 @@
 import { getProject, patch } from "./api.js";
 import { onSubmit } from "./controls.js";
 import { byId } from "./dom.js";
+import { t } from "./i18n.js";
 import { toast, showErrors } from "./toast.js";
 
 /** Fills the forms of plan and model, and saves the changed fields of each. */
@@ -19,7 +20,7 @@ export function guidelines() {
   onSubmit(form, () =>
     showErrors(async () => {
       await patch("/api/settings", { guidelines: form.elements.guidelines.value });
-      toast("Saved. People see the new guidelines when they next open the page Label.");
+      toast(t("Saved. People see the new guidelines when they next open the page Label."));
     }),
   );
 }
@@ -37,7 +38,7 @@ function fill(form, settings) {
 async function save(form) {
   const changed = fields(form).filter((control) => valueOf(control) !== shown[control.name]);
   fill(form, await patch("/api/settings", Object.fromEntries(changed.map((control) => [control.name, valueOf(control)]))));
-  toast("Saved.");
+  toast(t("Saved."));
 }
 
 const fields = (form) => [...form.elements].filter((control) => control.name);

@@ -6,13 +6,14 @@ import { curve, scoreOf } from "./charts/curve.js";
 import { signalChart } from "./charts/signal.js";
 import { updates } from "./charts/updates.js";
 import { byId, el } from "./dom.js";
-import { count, duration, figure, percent, whole } from "./format.js";
+import { duration, figure, percent } from "./format.js";
 import { bindFinishButton, showFinish } from "./finish.js";
 import { frame } from "./frame.js";
 import { goalOf } from "./goal.js";
+import { t, tn, whole } from "./i18n.js";
 import { showErrors } from "./toast.js";
 
-const TOO_FEW = "too few validation labels";
+const TOO_FEW = t("too few validation labels");
 
 const { trainer } = await frame;
 bindFinishButton(trainer);
@@ -40,33 +41,49 @@ function titleOf(element) {
 }
 
 function story({ rounds, switch: switched, advice, signal, encoder }) {
-  if (!rounds.length) return "There is no model yet. Figures appear here after the first training.";
+  if (!rounds.length) return t("There is no model yet. Figures appear here after the first training.");
   return [updateHistory(rounds, switched, signal), encoder, advice].filter(Boolean).join(" ");
 }
 
 /** How the model has been updated so far. */
 function updateHistory(rounds, switched, signal) {
   if (switched)
-    return `The model settled in round ${switched}: since then each update continues from the previous weights, which takes less time.`;
-  if (signal) return `After ${count(rounds.length, "round")} the model is still changing, so every update retrains it from scratch.`;
+    return t("The model settled in round {round}: since then each update continues from the previous weights, which takes less time.", {
+      round: switched,
+    });
+  if (signal)
+    return tn(
+      "After {n} round the model is still changing, so every update retrains it from scratch.",
+      "After {n} rounds the model is still changing, so every update retrains it from scratch.",
+      rounds.length,
+    );
   const retrained = rounds.filter((r) => r.update === "retrain").length;
   const refitted = rounds.filter((r) => r.update.startsWith("refit")).length;
+  const others = rounds.length - retrained - refitted;
   const kinds = [
-    [retrained, "retrained the model from scratch"],
-    [rounds.length - retrained - refitted, "continued from the previous weights"],
-    [refitted, "only fitted the model's last layer to the new labels"],
-  ].filter(([number]) => number);
-  if (rounds.length === 1) return `The only update so far ${kinds[0][1]}.`;
-  const every = rounds.length === 2 ? "Both" : `All ${whole(rounds.length)}`;
-  if (kinds.length === 1) return `${every} updates so far ${kinds[0][1]}.`;
-  return `${count(rounds.length, "update")} so far: ${kinds.map(([number, what]) => `${whole(number)} ${what}`).join(", ")}.`;
+    retrained && tn("{n} update retrained the model from scratch.", "{n} updates retrained the model from scratch.", retrained),
+    others && tn("{n} update continued from the previous weights.", "{n} updates continued from the previous weights.", others),
+    refitted &&
+      tn(
+        "{n} update only fitted the model's last layer to the new labels.",
+        "{n} updates only fitted the model's last layer to the new labels.",
+        refitted,
+      ),
+  ];
+  return kinds.filter(Boolean).join(" ");
 }
+
+const between = (low, high) => t("between {low} and {high}", { low, high });
 
 /** The interval of the last macro-F1 and the number of classes it covers. */
 function f1Note({ f1, f1_low: low, f1_high: high, f1_classes: supported }, classes) {
   if (f1 == null) return TOO_FEW;
-  const over = supported < classes ? `, over ${whole(supported)} of ${count(classes, "class", "classes")}` : "";
-  return `between ${figure(low, 2)} and ${figure(high, 2)}${over}`;
+  if (supported >= classes) return between(figure(low, 2), figure(high, 2));
+  return tn("between {low} and {high}, over {supported} of {n} class", "between {low} and {high}, over {supported} of {n} classes", classes, {
+    low: figure(low, 2),
+    high: figure(high, 2),
+    supported: whole(supported),
+  });
 }
 
 function tiles({ counts, budget }, { rounds, saved, balance: classes }) {
@@ -74,30 +91,32 @@ function tiles({ counts, budget }, { rounds, saved, balance: classes }) {
   const last = rounds.findLast((r) => r.accuracy != null);
   const all = [
     [
-      "Labels",
+      t("Labels"),
       whole(counts.labelled),
-      `of ${whole(goalOf(budget, counts.texts))} planned, ${whole(counts.validation)} of them for validation`,
+      tn("of {planned} planned, {n} for validation", "of {planned} planned, {n} for validation", counts.validation, {
+        planned: whole(goalOf(budget, counts.texts)),
+      }),
     ],
   ];
   if (last) {
-    all.push(["Accuracy", percent(last.accuracy), `between ${percent(last.low)} and ${percent(last.high)}`]);
-    all.push(["Macro-F1", figure(last.f1), f1Note(last, classes.length)]);
-    all.push(["Negative log-likelihood", figure(last.nll), "of the calibrated probabilities; lower is better"]);
-    all.push(["Calibration error", figure(last.ece), last.ece == null ? TOO_FEW : "0 is perfectly calibrated"]);
+    all.push([t("Accuracy"), percent(last.accuracy), between(percent(last.low), percent(last.high))]);
+    all.push([t("Macro-F1"), figure(last.f1), f1Note(last, classes.length)]);
+    all.push([t("Negative log-likelihood"), figure(last.nll), t("of the calibrated probabilities; lower is better")]);
+    all.push([t("Calibration error"), figure(last.ece), last.ece == null ? TOO_FEW : t("0 is perfectly calibrated")]);
   }
   if (several) {
     const { micro_f1: micro, exact_match: exact, low, high, nll, ece } = several;
-    all.push(["Micro-F1", figure(micro), micro == null ? TOO_FEW : `over all decisions; between ${figure(low, 2)} and ${figure(high, 2)}`]);
-    all.push(["Macro-F1", figure(several.f1), f1Note(several, classes.length)]);
-    all.push(["Exactly right", percent(exact), "of the validation texts have exactly the predicted classes"]);
-    all.push(["Negative log-likelihood", figure(nll), "of the calibrated decisions; lower is better"]);
-    all.push(["Calibration error", figure(ece), ece == null ? TOO_FEW : "0 is perfectly calibrated"]);
+    all.push([t("Micro-F1"), figure(micro), micro == null ? TOO_FEW : t("over all decisions; between {low} and {high}", { low: figure(low, 2), high: figure(high, 2) })]);
+    all.push([t("Macro-F1"), figure(several.f1), f1Note(several, classes.length)]);
+    all.push([t("Exactly right"), percent(exact), t("of the validation texts have exactly the predicted classes")]);
+    all.push([t("Negative log-likelihood"), figure(nll), t("of the calibrated decisions; lower is better")]);
+    all.push([t("Calibration error"), figure(ece), ece == null ? TOO_FEW : t("0 is perfectly calibrated")]);
   }
   if (saved?.seconds > 0)
     all.push([
-      "Training time saved",
+      t("Training time saved"),
       duration(saved.seconds),
-      `${percent(saved.share)} fewer steps than always retraining`,
+      t("{share} fewer steps than always retraining", { share: percent(saved.share) }),
     ]);
   return all.map(([name, value, more]) =>
     el("div", { class: "card" }, el("dt", {}, name), el("dd", { class: "value" }, value), el("dd", {}, more)),

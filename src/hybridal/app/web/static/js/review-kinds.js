@@ -5,11 +5,12 @@ import { classBadge, facts } from "./badges.js";
 import { classSelect } from "./class-select.js";
 import { el, bdi } from "./dom.js";
 import { percent } from "./format.js";
+import { t, tParts } from "./i18n.js";
 import { idempotentPost } from "./idempotent-post.js";
 
 const [ACCEPT, KEEP] = [".", "k"];
-const ACCEPT_HELP = [ACCEPT, "accepts the model's class."];
-const KEEP_HELP = [KEEP, "keeps the label."];
+const ACCEPT_HELP = [ACCEPT, t("accepts the model's class.")];
+const KEEP_HELP = [KEEP, t("keeps the label.")];
 
 /**
  * @typedef {{name: string, title: string, about: string, none: string, load: () => Promise<any[]>, most?: number,
@@ -26,12 +27,12 @@ export function kinds(project) {
   const answer = (item, name) =>
     send("/api/annotations", { text: item.id, action: "label", class: name, flagged: false, comment: "" });
   const decide = (item, name) => send("/api/adjudications", { text: item.id, class: name });
-  const choose = (item, save, settle, label = "label as …", excluded = []) => {
+  const choose = (item, save, settle, label = t("label as …"), excluded = []) => {
     const others = project.classes.filter(({ name }) => !excluded.includes(name));
     if (!others.length) return null;
     const select = classSelect(others, label);
     const act = () => settle(() => save(item, select.value));
-    const go = el("button", { type: "button", class: "main", hidden: true, onclick: act }, "Save");
+    const go = el("button", { type: "button", class: "main", hidden: true, onclick: act }, t("Save"));
     // Save only on a click: arrow keys select each class on the way to the wanted one.
     select.addEventListener("change", () => (go.hidden = false));
     return el("span", { class: "pick" }, select, go);
@@ -40,17 +41,17 @@ export function kinds(project) {
     el("button", { type: "button", "aria-keyshortcuts": key, onclick: act }, el("span", {}, ...name));
   /** Labels a text with the model's prediction, by a click or by the same key as on the page Label. */
   const accept = (item, predicted, settle) =>
-    predicted ? button(["Label as ", bdi(predicted)], () => settle(() => answer(item, predicted)), ACCEPT) : null;
+    predicted ? button(tParts("Label as {name}", { name: bdi(predicted) }), () => settle(() => answer(item, predicted)), ACCEPT) : null;
   const listed = (state) => async () => (await get("/api/texts", { state })).items;
   const doubts = (part) => async () => (await get("/api/review"))[part];
 
   return [
     {
       name: "contradicted",
-      title: "Probable label errors",
-      none: "The model contradicts no label with a probability of 50% or more.",
+      title: t("Probable label errors"),
+      none: t("The model contradicts no label with a probability of 50% or more."),
       about:
-        "Labelled texts for which the model predicts another class with a probability of 50% or more, the most certain first. Often the label is right and the model still has to learn it; sometimes the label is wrong.",
+        t("Labelled texts for which the model predicts another class with a probability of 50% or more, the most certain first. Often the label is right and the model still has to learn it; sometimes the label is wrong."),
       keys: [ACCEPT_HELP, KEEP_HELP],
       load: doubts("contradicted"),
       most: 50,
@@ -58,24 +59,24 @@ export function kinds(project) {
         el(
           "span",
           { class: "facts" },
-          classBadge(item.class, project.classes, "label:"),
-          classBadge(item.prediction, project.classes, "model:", percent(item.probability)),
+          classBadge(item.class, project.classes, t("label:")),
+          classBadge(item.prediction, project.classes, t("model:"), percent(item.probability)),
         ),
         el(
           "span",
           { class: "actions" },
-          button(["Keep ", bdi(item.class)], () => settle(() => decide(item, item.class)), KEEP),
-          button(["Change to ", bdi(item.prediction)], () => settle(() => decide(item, item.prediction)), ACCEPT),
-          choose(item, decide, settle, "something else …", [item.class, item.prediction]),
+          button(tParts("Keep {name}", { name: bdi(item.class) }), () => settle(() => decide(item, item.class)), KEEP),
+          button(tParts("Change to {name}", { name: bdi(item.prediction) }), () => settle(() => decide(item, item.prediction)), ACCEPT),
+          choose(item, decide, settle, t("something else …"), [item.class, item.prediction]),
         ),
       ],
     },
     {
       name: "disagreements",
-      title: "Disagreements",
-      none: "There are no disagreements.",
+      title: t("Disagreements"),
+      none: t("There are no disagreements."),
       about:
-        "Texts that people labelled differently. The model does not learn from them until you decide. Your decision is final and removes earlier flags.",
+        t("Texts that people labelled differently. The model does not learn from them until you decide. Your decision is final and removes earlier flags."),
       showSummary: agreement,
       load: async () => (await get("/api/disagreements")).items,
       most: 200,
@@ -96,7 +97,7 @@ export function kinds(project) {
         el(
           "span",
           { class: "actions" },
-          el("span", { class: "small muted" }, "Decide for"),
+          el("span", { class: "small muted" }, t("Decide for")),
           ...[...new Set(item.annotations.map((vote) => vote.class))].map((name) =>
             button([bdi(name)], () => settle(() => decide(item, name))),
           ),
@@ -104,7 +105,7 @@ export function kinds(project) {
             item,
             decide,
             settle,
-            "something else …",
+            t("something else …"),
             item.annotations.map((vote) => vote.class),
           ),
         ),
@@ -112,27 +113,27 @@ export function kinds(project) {
     },
     {
       name: "uncertain",
-      title: "Most uncertain",
-      none: "There are no predictions for unlabelled texts yet.",
-      about: "Unlabelled texts about which the model is least certain.",
+      title: t("Most uncertain"),
+      none: t("There are no predictions for unlabelled texts yet."),
+      about: t("Unlabelled texts about which the model is least certain."),
       keys: [ACCEPT_HELP],
       load: doubts("uncertain"),
       draw: (item, settle) => [
-        el("span", { class: "facts" }, classBadge(item.prediction, project.classes, "model:", percent(item.probability))),
+        el("span", { class: "facts" }, classBadge(item.prediction, project.classes, t("model:"), percent(item.probability))),
         el(
           "span",
           { class: "actions" },
           accept(item, item.prediction, settle),
-          choose(item, answer, settle, "something else …", [item.prediction]),
+          choose(item, answer, settle, t("something else …"), [item.prediction]),
         ),
       ],
     },
     {
       name: "flagged",
-      title: "Flagged",
-      none: "Nothing is flagged.",
+      title: t("Flagged"),
+      none: t("Nothing is flagged."),
       about:
-        "Texts that were flagged for a reviewer. Your decision is final and removes the flag; comments stay in the text's history.",
+        t("Texts that were flagged for a reviewer. Your decision is final and removes the flag; comments stay in the text's history."),
       keys: [KEEP_HELP],
       load: listed("flagged"),
       most: 50,
@@ -141,16 +142,16 @@ export function kinds(project) {
         el(
           "span",
           { class: "actions" },
-          item.class ? button(["Keep ", bdi(item.class)], () => settle(() => decide(item, item.class)), KEEP) : null,
-          choose(item, decide, settle, item.class ? "change to …" : "decide for …", [item.class]),
+          item.class ? button(tParts("Keep {name}", { name: bdi(item.class) }), () => settle(() => decide(item, item.class)), KEEP) : null,
+          choose(item, decide, settle, item.class ? t("change to …") : t("decide for …"), [item.class]),
         ),
       ],
     },
     {
       name: "skipped",
-      title: "Skipped",
-      none: "Nothing was skipped.",
-      about: "Skipped texts that have no label yet.",
+      title: t("Skipped"),
+      none: t("Nothing was skipped."),
+      about: t("Skipped texts that have no label yet."),
       keys: [ACCEPT_HELP],
       load: listed("skipped"),
       most: 50,
@@ -160,7 +161,7 @@ export function kinds(project) {
           "span",
           { class: "actions" },
           accept(item, item.prediction?.class, settle),
-          choose(item, answer, settle, item.prediction ? "something else …" : "label as …", [item.prediction?.class]),
+          choose(item, answer, settle, item.prediction ? t("something else …") : t("label as …"), [item.prediction?.class]),
         ),
       ],
     },

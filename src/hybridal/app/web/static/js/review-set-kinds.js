@@ -5,6 +5,7 @@ import { classBadge, facts, setBadges } from "./badges.js";
 import { contestedClasses } from "./contested-classes.js";
 import { el, bdi } from "./dom.js";
 import { percent } from "./format.js";
+import { listed as inList, t, tParts } from "./i18n.js";
 import { idempotentPost } from "./idempotent-post.js";
 import { proposed } from "./proposals.js";
 
@@ -24,60 +25,62 @@ export function setKinds(project, reload) {
     el("button", { type: "button", "aria-keyshortcuts": key, onclick: act }, el("span", {}, ...name));
   const listed = (query) => async () => (await get("/api/texts", query)).items;
   const actions = (...all) => el("span", { class: "actions" }, ...all);
-  const inWords = (names) => (names.length ? bdi(names.join(", ")) : "none of these");
+  const inWords = (names) => (names.length ? bdi(inList(names)) : t("none of these"));
   const accept = (item, settle) => {
     const names = item.prediction && proposed(item);
-    return names ? button(["Label as ", inWords(names)], () => settle(() => answer(item, names)), ACCEPT) : null;
+    return names ? button(tParts("Label as {name}", { name: inWords(names) }), () => settle(() => answer(item, names)), ACCEPT) : null;
   };
-  const classes = el("select", { "aria-label": "Only decisions on a class" });
+  const classes = el("select", { "aria-label": t("Only decisions on a class") });
   classes.addEventListener("change", reload);
   /** The classes to choose from; the chosen one stays. */
   const listClasses = () => {
     const chosen = classes.value;
     const option = ({ name }) => el("option", { value: name, selected: name === chosen }, name);
-    classes.replaceChildren(el("option", { value: "" }, "all classes"), ...project.classes.map(option));
+    classes.replaceChildren(el("option", { value: "" }, t("all classes")), ...project.classes.map(option));
     return classes;
   };
 
   return [
     {
       name: "contradicted",
-      title: "Probable label errors",
-      none: "The model clearly contradicts no decision on a class.",
+      title: t("Probable label errors"),
+      none: t("The model clearly contradicts no decision on a class."),
       about:
-        "Decisions on one class of a text that the newest model clearly contradicts, the most certain first. Often the label is right and the model still has to learn it. Your decision is about this class only.",
+        t("Decisions on one class of a text that the newest model clearly contradicts, the most certain first. Often the label is right and the model still has to learn it. Your decision is about this class only."),
       keys: [
-        [ACCEPT, "accepts the model's decision."],
-        [KEEP, "keeps the label."],
+        [ACCEPT, t("accepts the model's decision.")],
+        [KEEP, t("keeps the label.")],
       ],
-      tools: () => el("label", { class: "review-class" }, "Decisions on", listClasses()),
+      tools: () => el("label", { class: "review-class" }, t("Decisions on"), listClasses()),
       load: async () =>
         (await get("/api/review", { class: classes.value })).contradicted.map((item) => ({ ...item, key: `${item.id}\n${item.class}` })),
       most: 50,
       draw: (item, settle) => {
         const say = (present) => settle(() => decide(item, { decisions: { [item.class]: present } }));
-        const has = (present) => [present ? "It has " : "It does not have ", bdi(item.class)];
+        const name = bdi(item.class);
+        const keep = item.present ? tParts("Keep: It has {name}", { name }) : tParts("Keep: It does not have {name}", { name });
+        const change = item.present ? tParts("Change: It does not have {name}", { name: bdi(item.class) }) : tParts("Change: It has {name}", { name: bdi(item.class) });
         const { present, probability, threshold } = item;
         return [
           el(
             "span",
             { class: "facts" },
             ...setBadges(item, project.classes),
-            classBadge(item.class, project.classes, "model:", `${percent(probability)}, given from ${percent(threshold)}`),
+            classBadge(item.class, project.classes, t("model:"), t("{probability}, given from {threshold}", { probability: percent(probability), threshold: percent(threshold) })),
           ),
           actions(
-            button(["Keep: ", ...has(present)], () => say(present), KEEP),
-            button(["Change: ", ...has(!present)], () => say(!present), ACCEPT),
+            button(keep, () => say(present), KEEP),
+            button(change, () => say(!present), ACCEPT),
           ),
         ];
       },
     },
     {
       name: "disagreements",
-      title: "Disagreements",
-      none: "There are no disagreements.",
+      title: t("Disagreements"),
+      none: t("There are no disagreements."),
       about:
-        "Texts of which people contest some classes. You decide these; the classes on which all agree stay. Your decision is final and removes earlier flags.",
+        t("Texts of which people contest some classes. You decide these; the classes on which all agree stay. Your decision is final and removes earlier flags."),
       showSummary: agreement,
       load: async () => (await get("/api/disagreements")).items,
       most: 200,
@@ -85,20 +88,20 @@ export function setKinds(project, reload) {
     },
     {
       name: "uncertain",
-      title: "Most uncertain",
-      none: "There are no predictions for unlabelled texts yet.",
-      about: "Unlabelled texts about whose classes, taken together, the model is least certain.",
-      keys: [[ACCEPT, "accepts the model's classes."]],
+      title: t("Most uncertain"),
+      none: t("There are no predictions for unlabelled texts yet."),
+      about: t("Unlabelled texts about whose classes, taken together, the model is least certain."),
+      keys: [[ACCEPT, t("accepts the model's classes.")]],
       load: listed({ state: "unlabelled", order: "doubt" }),
       draw: (item, settle) => [facts(item, project.classes), actions(accept(item, settle))],
     },
     {
       name: "flagged",
-      title: "Flagged",
-      none: "Nothing is flagged.",
+      title: t("Flagged"),
+      none: t("Nothing is flagged."),
       about:
-        "Texts that were flagged for a reviewer. Your decision is final and removes the flag; comments stay in the text's history. Open a text to change its classes.",
-      keys: [[KEEP, "keeps the label."]],
+        t("Texts that were flagged for a reviewer. Your decision is final and removes the flag; comments stay in the text's history. Open a text to change its classes."),
+      keys: [[KEEP, t("keeps the label.")]],
       load: listed({ state: "flagged" }),
       most: 50,
       draw: (item, settle) => {
@@ -106,16 +109,16 @@ export function setKinds(project, reload) {
         const keep = () => settle(() => decide(item, { classes: item.classes }));
         return [
           facts(item, project.classes),
-          actions(isWhole ? button(["Keep ", inWords(item.classes)], keep, KEEP) : null),
+          actions(isWhole ? button(tParts("Keep {name}", { name: inWords(item.classes) }), keep, KEEP) : null),
         ];
       },
     },
     {
       name: "skipped",
-      title: "Skipped",
-      none: "Nothing was skipped.",
-      about: "Skipped texts that have no label yet.",
-      keys: [[ACCEPT, "accepts the model's classes."]],
+      title: t("Skipped"),
+      none: t("Nothing was skipped."),
+      about: t("Skipped texts that have no label yet."),
+      keys: [[ACCEPT, t("accepts the model's classes.")]],
       load: listed({ state: "skipped" }),
       most: 50,
       draw: (item, settle) => [facts(item, project.classes), actions(accept(item, settle))],

@@ -2,7 +2,7 @@
 import { getProject } from "./api.js";
 import { singleFlight } from "./controls.js";
 import { byId, el, setText } from "./dom.js";
-import { whole } from "./format.js";
+import { t, whole } from "./i18n.js";
 import { frame } from "./frame.js";
 import { listen } from "./keys.js";
 import { renewList } from "./live-list.js";
@@ -14,7 +14,7 @@ import { toast, showErrors } from "./toast.js";
 const REFRESH_MS = 20_000;
 // A click this soon after the list changed was aimed at the row that was there before.
 const MIN_READING_MS = 250;
-const UNLISTED = "This text is no longer in the list: another person has decided it, or the model was updated.";
+const UNLISTED = t("This text is no longer in the list: another person has decided it, or the model was updated.");
 
 const { project, trainer } = await frame;
 const all = project.multi_label ? setKinds(project, () => showErrors(() => load(all.find(isOpen)))) : kinds(project);
@@ -105,7 +105,7 @@ async function load(kind, isSettled = false) {
 function row(kind, item) {
   const settle = singleFlight(async (act) => {
     if (!(await showErrors(act))) return;
-    toast("Saved.");
+    toast(t("Saved."));
     leave();
   });
   const leave = () => {
@@ -123,7 +123,7 @@ function row(kind, item) {
       class: "plain",
       onclick: singleFlight(() => showErrors(() => openText(item.id, project, leave))),
     },
-    "Open",
+    t("Open"),
   );
   const [facts, actions] = kind.draw(item, settle);
   actions.append(openButton);

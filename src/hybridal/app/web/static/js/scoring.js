@@ -2,7 +2,8 @@
 import { get, post } from "./api.js";
 import { onPress } from "./controls.js";
 import { byId } from "./dom.js";
-import { duration, whole } from "./format.js";
+import { duration } from "./format.js";
+import { t, tn, whole } from "./i18n.js";
 import { showErrors } from "./toast.js";
 
 const BUSY_POLL_MS = 2000;
@@ -49,10 +50,14 @@ function draw(scoring) {
 }
 
 function sentence({ state, done, total, seconds_left: seconds, error, round }) {
-  const far = `${whole(done)} of ${whole(total)} texts`;
-  if (state === "paused") return `Paused at ${far}${error ? `: ${error}` : "."} The scores so far are kept.`;
-  if (!round) return "There is no model yet. Label some texts first.";
-  if (done >= total) return `The model of round ${round} has scored ${total === 1 ? "the only text" : `all ${whole(total)} texts`}.`;
-  const left = seconds == null ? "" : `, about ${duration(Math.max(1, seconds))} left`;
-  return `The model of round ${round} has scored ${far}${left}. Training takes precedence; scoring continues after it.`;
+  const far = { done: whole(done), round };
+  if (state === "paused") {
+    const paused = tn("Paused at {done} of {n} text.", "Paused at {done} of {n} texts.", total, far);
+    return [paused, error, t("The scores so far are kept.")].filter(Boolean).join(" ");
+  }
+  if (!round) return t("There is no model yet. Label some texts first.");
+  if (done >= total) return tn("The model of round {round} has scored the only text.", "The model of round {round} has scored all {n} texts.", total, far);
+  const scored = tn("The model of round {round} has scored {done} of {n} text.", "The model of round {round} has scored {done} of {n} texts.", total, far);
+  const left = seconds == null ? "" : t("About {time} left.", { time: duration(Math.max(1, seconds)) });
+  return [scored, left, t("Training takes precedence; scoring continues after it.")].filter(Boolean).join(" ");
 }

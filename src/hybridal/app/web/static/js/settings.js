@@ -3,8 +3,8 @@ import { addTexts } from "./add-texts.js";
 import { classEditor } from "./class-editor.js";
 import { onSubmit } from "./controls.js";
 import { byId } from "./dom.js";
-import { count, whole } from "./format.js";
 import { frame } from "./frame.js";
+import { t, tn } from "./i18n.js";
 import { guidelines, plan } from "./plan.js";
 import { sendFile } from "./send-file.js";
 import { showErrors } from "./toast.js";
@@ -20,10 +20,14 @@ async function importLabelStudio(form) {
   const button = form.querySelector("button");
   button.ariaBusy = "true"; // not disabled: it would lose the focus
   status.className = "small";
-  status.textContent = "Uploading …";
+  status.textContent = t("Uploading …");
   try {
     const { added, labelled, unchanged } = await sendFile(form, "/api/import/label-studio");
-    status.textContent = `${count(added, "text")} added, ${count(labelled, "label")} imported, ${whole(unchanged)} already there.`;
+    status.textContent = [
+      tn("{n} text added.", "{n} texts added.", added),
+      tn("{n} label imported.", "{n} labels imported.", labelled),
+      tn("{n} already there.", "{n} already there.", unchanged),
+    ].join(" ");
     form.reset();
   } catch (error) {
     status.textContent = error.message;

@@ -7,6 +7,7 @@ import { contextList } from "./context-list.js";
 import { onSubmit } from "./controls.js";
 import { el, bdi } from "./dom.js";
 import { ago } from "./format.js";
+import { t, tParts } from "./i18n.js";
 import { deleteButton } from "./delete-texts.js";
 import { idempotentPost } from "./idempotent-post.js";
 
@@ -19,9 +20,12 @@ export async function openText(id, project, changed) {
   const item = await get(`/api/texts/${encodeURIComponent(id)}`);
   const decides = decidesForOthers(item, project.me);
   const own = currentAnnotation(item.annotations, project.me);
-  const question = decides ? "Final class (removes earlier flags)" : "Your label";
+  const question = decides ? t("Final class (removes earlier flags)") : t("Your label");
+  const setQuestion = decides
+    ? t("Final classes (removes earlier flags); without any, none of the classes")
+    : t("Your label; without any, none of the classes");
   const choice = project.multi_label
-    ? setChoice(project.classes, decides ? "Final classes (removes earlier flags)" : "Your label", decides ? item : own)
+    ? setChoice(project.classes, setQuestion, decides ? item : own)
     : classChoice(project.classes, question, decides ? item.class : own?.class);
   const flagged = el("input", { type: "checkbox", checked: Boolean(own?.flagged) });
   const comment = el("textarea", { rows: 2, maxlength: 2000, dir: "auto" });
@@ -30,26 +34,26 @@ export async function openText(id, project, changed) {
   const problem = el("p", { class: "problem", role: "alert", id: "text-problem" });
   const dialog = el(
     "dialog",
-    { "aria-label": "A text and its history", onclose: () => dialog.remove() },
+    { "aria-label": t("A text and its history"), onclose: () => dialog.remove() },
     el(
       "form",
       { class: "stack item" },
-      el("p", { class: "written whole", dir: "auto", tabindex: 0, role: "region", "aria-label": "Text" }, item.text),
+      el("p", { class: "written whole", dir: "auto", tabindex: 0, role: "region", "aria-label": t("Text") }, item.text),
       facts(item, project.classes),
-      el("details", {}, el("summary", {}, "Other columns of the file"), contextList(item.context)),
+      el("details", {}, el("summary", {}, t("Other columns of the file")), contextList(item.context)),
       choice.root,
-      decides ? null : el("label", { class: "check" }, flagged, "Flag it for a reviewer"),
-      decides ? null : el("label", {}, "Comment", comment),
+      decides ? null : el("label", { class: "check" }, flagged, t("Flag it for a reviewer")),
+      decides ? null : el("label", {}, t("Comment"), comment),
       problem,
       el(
         "div",
         { class: "row" },
-        item.deleted ? null : el("button", { class: "main" }, "Save"),
+        item.deleted ? null : el("button", { class: "main" }, t("Save")),
         project.me.role === "owner" ? deleteButton(item, () => (dialog.close(), changed()), showProblem) : null,
-        el("a", { class: "button plain", href: link(`/texts?${new URLSearchParams({ like: id, state: "unlabelled" })}`) }, "More like this"),
-        el("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close"),
+        el("a", { class: "button plain", href: link(`/texts?${new URLSearchParams({ like: id, state: "unlabelled" })}`) }, t("More like this")),
+        el("button", { type: "button", class: "plain", onclick: () => dialog.close() }, t("Close")),
       ),
-      el("h3", {}, "History"),
+      el("h3", {}, t("History")),
       history(item.annotations, project.classes),
     ),
   );
@@ -59,7 +63,7 @@ export async function openText(id, project, changed) {
 
   async function save() {
     const answer = choice.answer();
-    if (!answer) return void (problem.textContent = "Choose a class first.");
+    if (!answer) return void (problem.textContent = t("Choose a class first."));
     const body = { text: id, ...answer };
     await showProblem(async () => {
       if (decides) await send("/api/adjudications", body);
@@ -87,7 +91,7 @@ export async function openText(id, project, changed) {
 
 /** A select element for the class of a text. */
 function classChoice(classes, label, chosen) {
-  const select = classSelect(classes, "choose a class", chosen);
+  const select = classSelect(classes, t("choose a class"), chosen);
   select.autofocus = true;
   select.removeAttribute("aria-label"); // the form labels it
   select.setAttribute("aria-describedby", "text-problem");
@@ -101,7 +105,7 @@ function classChoice(classes, label, chosen) {
 
 /** Checkboxes for the classes of a text that may have several; none of them is an answer. */
 function setChoice(classes, label, given) {
-  const checks = classChecks(classes, `${label}; without any, none of the classes`, given?.classes ?? []);
+  const checks = classChecks(classes, label, given?.classes ?? []);
   return { root: checks.root, answer: () => ({ classes: checks.chosen() }) };
 }
 
@@ -121,18 +125,19 @@ function currentAnnotation(annotations, me) {
 }
 
 function history(annotations, classes) {
-  if (!annotations.length) return el("p", { class: "muted small" }, "No annotations yet.");
+  if (!annotations.length) return el("p", { class: "muted small" }, t("No annotations yet."));
   const given = (annotation) => (annotation.classes ? setBadges(annotation, classes) : [bdi(annotation.class)]);
-  const described = (annotation) =>
-    annotation.action === "label"
-      ? [annotation.decides ? " decided for " : " chose ", ...given(annotation)]
-      : [{ skip: " skipped it", withdraw: " undid that" }[annotation.action]];
-  const flag = ({ flagged }) => (flagged ? " and flagged it" : null);
+  const described = (annotation) => {
+    const names = { person: el("b", {}, bdi(annotation.person)), classes: el("span", {}, ...given(annotation)) };
+    if (annotation.action === "skip") return tParts("{person} skipped it", names);
+    if (annotation.action === "withdraw") return tParts("{person} undid that", names);
+    return annotation.decides ? tParts("{person} decided for {classes}", names) : tParts("{person} chose {classes}", names);
+  };
+  const flag = ({ flagged }) => (flagged ? ` ${t("and flagged it")}` : null);
   const line = (annotation) =>
     el(
       "li",
       {},
-      el("b", {}, bdi(annotation.person)),
       ...described(annotation),
       flag(annotation),
       el("span", { class: "muted" }, ` · ${ago(annotation.at)}`),

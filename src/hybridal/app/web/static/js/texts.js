@@ -4,8 +4,8 @@ import { facts } from "./badges.js";
 import { Bulk } from "./bulk.js";
 import { singleFlight, onPress, onSubmit } from "./controls.js";
 import { byId, el, replaceContent } from "./dom.js";
-import { count, whole } from "./format.js";
 import { frame } from "./frame.js";
+import { t, tn, whole } from "./i18n.js";
 import { scoreFirst } from "./score-first.js";
 import { deleteFoundButtons } from "./delete-texts.js";
 import { openText } from "./text-dialog.js";
@@ -66,10 +66,12 @@ async function load() {
   if (request !== latestRequest) return; // superseded by a later request
   const given = Object.entries(query).filter(([name, value]) => value && !(name === "page" && value === 1));
   history.replaceState(null, "", given.length ? `?${new URLSearchParams(given)}` : location.pathname);
-  byId("found").textContent = (found.more ? "more than " : "") + count(found.total, "text");
+  byId("found").textContent = found.more
+    ? tn("more than {n} text", "more than {n} texts", found.total)
+    : tn("{n} text", "{n} texts", found.total);
   if (project.me.role === "owner") byId("removal").replaceChildren(...deleteFoundButtons(found, query, () => showErrors(load)));
   bulk.begin(project.multi_label ? query.predicted : "");
-  const none = el("li", { class: "nothing" }, "No texts found. Try fewer words or another state.");
+  const none = el("li", { class: "nothing" }, t("No texts found. Try fewer words or another state."));
   replaceContent(byId("items"), found.items.length ? found.items.map(row) : [none]);
   pager(found);
   const refresh = async () => updateFacts(found.items, (await get("/api/texts", { id: found.items.map(({ id }) => id) })).items);
@@ -102,8 +104,8 @@ function row(item) {
       el(
         "span",
         { class: "actions" },
-        el("button", { type: "button", class: "plain", onclick: () => showLike(item.id) }, "More like this"),
-        el("button", { type: "button", class: "plain", onclick: open }, "Open"),
+        el("button", { type: "button", class: "plain", onclick: () => showLike(item.id) }, t("More like this")),
+        el("button", { type: "button", class: "plain", onclick: open }, t("Open")),
       ),
     ),
   );
@@ -112,9 +114,10 @@ function row(item) {
 function pager({ pages, more }) {
   const step = (name, to, off) =>
     el("button", { type: "button", disabled: off, onclick: () => showPageFromTop(to) }, name);
-  const place = `Page ${whole(page)} of ${more ? "more than " : ""}${whole(pages)}`;
-  byId("items").ariaLabel = pages > 1 ? `Texts, ${place}` : "Texts"; // announced when the buttons below move the focus here
+  const at = { page: whole(page), pages: whole(pages) };
+  const place = more ? t("Page {page} of more than {pages}", at) : t("Page {page} of {pages}", at);
+  byId("items").ariaLabel = pages > 1 ? t("Texts, {place}", { place }) : t("Texts"); // announced when the buttons below move the focus here
   byId("pager").replaceChildren(
-    ...(pages > 1 ? [step("Back", page - 1, page <= 1), el("span", { class: "small muted" }, place), step("Next", page + 1, page >= pages && !more)] : []),
+    ...(pages > 1 ? [step(t("Back"), page - 1, page <= 1), el("span", { class: "small muted" }, place), step(t("Next"), page + 1, page >= pages && !more)] : []),
   );
 }

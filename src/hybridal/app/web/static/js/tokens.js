@@ -4,6 +4,8 @@ import { singleFlight, onSubmit } from "./controls.js";
 import { bindCopyButton } from "./copy-button.js";
 import { byId, el, bdi, replaceContent } from "./dom.js";
 import { ago } from "./format.js";
+import { t } from "./i18n.js";
+import { roleName } from "./roles.js";
 import { showErrors } from "./toast.js";
 
 export async function tokens() {
@@ -35,9 +37,9 @@ function row(token) {
     {},
     el("td", {}, bdi(token.name)),
     el("td", {}, bdi(token.person)),
-    el("td", {}, token.role),
+    el("td", {}, roleName(token.role)),
     el("td", {}, ago(token.made)),
-    el("td", {}, token.used ? ago(token.used) : "never"),
-    el("td", {}, el("button", { type: "button", class: "plain", "aria-label": `Withdraw ${token.name}`, onclick: revoke }, "Withdraw")),
+    el("td", {}, token.used ? ago(token.used) : t("never")),
+    el("td", {}, el("button", { type: "button", class: "plain", "aria-label": t("Withdraw {name}", token), onclick: revoke }, t("Withdraw"))),
   );
 }

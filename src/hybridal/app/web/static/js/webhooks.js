@@ -3,7 +3,8 @@ import { get, post } from "./api.js";
 import { singleFlight, onSubmit } from "./controls.js";
 import { bindCopyButton } from "./copy-button.js";
 import { byId, el, replaceContent } from "./dom.js";
-import { ago, count } from "./format.js";
+import { ago } from "./format.js";
+import { listed, t, tn } from "./i18n.js";
 import { toast, showErrors } from "./toast.js";
 
 const POLL_MS = 3000;
@@ -26,7 +27,7 @@ async function add(form) {
 
 async function test(number) {
   const sent = await post(`/api/webhooks/${number}/test`);
-  toast(sent.problem ? `The test failed. ${sent.problem}` : "The test message was delivered.");
+  toast(sent.problem ? t("The test failed. {problem}", sent) : t("The test message was delivered."));
   await list();
 }
 
@@ -37,8 +38,8 @@ async function list() {
 }
 
 function shown(hook, open) {
-  const act = (label, work) =>
-    el("button", { type: "button", class: "plain", "aria-label": `${label} ${hook.url}`, onclick: singleFlight(() => showErrors(work)) }, label);
+  const act = (label, spoken, work) =>
+    el("button", { type: "button", class: "plain", "aria-label": spoken, onclick: singleFlight(() => showErrors(work)) }, label);
   const allow = async () => (await post(`/api/webhooks/${hook.number}/allow`), await list());
   const remove = async () => (await post(`/api/webhooks/${hook.number}/remove`), await list());
   return el(
@@ -48,9 +49,9 @@ function shown(hook, open) {
       "div",
       { class: "row spread" },
       el("p", { class: "address" }, hook.url, el("span", { class: "muted" }, ` ${hook.events.join(", ")}`)),
-      el("div", { class: "row" }, hook.allowed ? null : act("Allow", allow), act("Test", () => test(hook.number)), act("Remove", remove)),
+      el("div", { class: "row" }, hook.allowed ? null : act(t("Allow"), t("Allow {url}", hook), allow), act(t("Test"), t("Test {url}", hook), () => test(hook.number)), act(t("Remove"), t("Remove {url}", hook), remove)),
     ),
-    hook.allowed ? null : el("p", {}, "This project comes from elsewhere: nothing is sent to this address until you allow it."),
+    hook.allowed ? null : el("p", {}, t("This project comes from elsewhere: nothing is sent to this address until you allow it.")),
     hook.deliveries.length
       ? el(
           "details",
@@ -58,14 +59,15 @@ function shown(hook, open) {
           el("summary", {}, outcome(hook.deliveries[0])),
           el("ul", { class: "deliveries" }, ...hook.deliveries.map((sent) => el("li", { title: sent.body }, outcome(sent)))),
         )
-      : el("p", { class: "muted small" }, "No messages sent yet."),
+      : el("p", { class: "muted small" }, t("No messages sent yet.")),
   );
 }
 
 /** One delivery: the event, when it was sent, and the outcome. */
 function outcome({ event, sent, attempts, due, problem }) {
-  const when = sent ? ago(sent) : "waiting";
-  const tries = attempts > 1 ? `, ${count(attempts, "attempt")}` : "";
-  const end = !problem ? "delivered" : due ? `will be retried: ${problem}` : event === "ping" ? problem : `given up: ${problem}`;
-  return el("span", {}, `${event}, ${when}${tries}${sent ? ": " : ""}`, sent ? el("span", { class: problem ? "bad" : "good" }, end) : "");
+  const when = sent ? ago(sent) : t("waiting");
+  const tries = attempts > 1 && tn("{n} attempt", "{n} attempts", attempts);
+  const failed = due ? t("will be retried: {problem}", { problem }) : event === "ping" ? problem : t("given up: {problem}", { problem });
+  const end = el("span", { class: problem ? "bad" : "good" }, problem ? failed : t("delivered"));
+  return el("span", {}, listed([event, when, tries].filter(Boolean)), ...(sent ? [": ", end] : []));
 }

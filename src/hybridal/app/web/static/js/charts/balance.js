@@ -1,7 +1,8 @@
 /** A bar for each class with its number of labels. */
 import { colourOf } from "../class-buttons.js";
 import { el, bdi } from "../dom.js";
-import { figure as digits, percent, whole } from "../format.js";
+import { figure as digits, percent } from "../format.js";
+import { t, whole } from "../i18n.js";
 import { table } from "./figure.js";
 
 /** @param {{class: string, n: number, threshold?: number | null, texts?: number, given?: number, hits?: number}[]} classes */
@@ -14,16 +15,16 @@ export function balance(classes) {
     el(
       "dd",
       {},
-      el("progress", { max: most, value: n, "data-colour": colourOf(index), "aria-label": `Labels of ${name}` }),
+      el("progress", { max: most, value: n, "data-colour": colourOf(index), "aria-label": t("Labels of {name}", { name }) }),
       el("span", {}, `${whole(n)} (${percent(n / ((absent == null ? all : n + absent) || 1))})`),
     ),
   ];
   const about =
-    "Labels per class so far. The most useful texts are labelled first, so these numbers do not show how common the classes are.";
+    t("Labels per class so far. The most useful texts are labelled first, so these numbers do not show how common the classes are.");
   return el(
     "figure",
     { class: "card" },
-    el("figcaption", {}, el("h2", {}, "Classes"), el("p", {}, about)),
+    el("figcaption", {}, el("h2", {}, t("Classes")), el("p", {}, about)),
     el("dl", { class: "balance" }, ...classes.flatMap(row)),
     classes.some(({ texts }) => texts !== undefined) ? errors(classes) : null,
   );
@@ -40,12 +41,12 @@ function errors(classes) {
     share(hits, given),
     share(hits, texts),
   ]);
-  const columns = ["Class", "Threshold", "Texts", "Given", "Precision", "Recall"];
+  const columns = [t("Class"), t("Threshold"), t("Texts"), t("Given"), t("Precision"), t("Recall")];
   return el(
     "details",
     {},
-    el("summary", {}, "Errors per class"),
-    el("p", {}, "On the validation texts: how many have the class, how many the newest model gives it, how many of those are right (precision), and how many of its texts are found (recall). A class is given from its threshold on."),
-    table("Errors per class", columns, rows),
+    el("summary", {}, t("Errors per class")),
+    el("p", {}, t("On the validation texts: how many have the class, how many the newest model gives it, how many of those are right (precision), and how many of its texts are found (recall). A class is given from its threshold on.")),
+    table(t("Errors per class"), columns, rows),
   );
 }

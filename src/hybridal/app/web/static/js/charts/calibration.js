@@ -1,6 +1,7 @@
 /** Reliability diagram: predicted confidence against accuracy. */
 import { svg } from "../dom.js";
-import { count, figure as digits, percent } from "../format.js";
+import { figure as digits, percent } from "../format.js";
+import { t, tn } from "../i18n.js";
 import { axes, MARGIN } from "./axes.js";
 import { figure } from "./figure.js";
 import { linear, ticks } from "./scale.js";
@@ -8,9 +9,9 @@ import { linear, ticks } from "./scale.js";
 const HEIGHT = 250;
 
 const ABOUT_TEXTS =
-  "Of the validation texts that the model predicts with, say, 80% confidence, 80% should be right. Points on the line are well calibrated, points below it over-confident. Larger points stand for more texts.";
+  t("Of the validation texts that the model predicts with, say, 80% confidence, 80% should be right. Points on the line are well calibrated, points below it over-confident. Larger points stand for more texts.");
 const ABOUT_DECISIONS =
-  "Of the decisions, one class of one validation text each, to which the model gives a probability of, say, 80%, 80% should be yes. Points on the line are well calibrated, points below it over-confident. Larger points stand for more decisions.";
+  t("Of the decisions, one class of one validation text each, to which the model gives a probability of, say, 80%, 80% should be yes. Points on the line are well calibrated, points below it over-confident. Larger points stand for more decisions.");
 
 /**
  * @param {{low: number, high: number, confidence: number, accuracy: number, n: number}[]} bins
@@ -19,14 +20,13 @@ const ABOUT_DECISIONS =
 export function calibration(bins, last) {
   const several = last && "micro_f1" in last;
   const ece = last?.ece;
-  const [what, right] = several ? ["decision", "Yes"] : ["text", "Right"];
   const filled = bins.filter((bin) => bin.n > 0);
   return figure({
-    title: "Calibration",
+    title: t("Calibration"),
     about: several ? ABOUT_DECISIONS : ABOUT_TEXTS,
-    summary: ece == null ? "There are too few validation labels for the calibration error." : `The expected calibration error is ${ece.toFixed(3)}.`,
-    draw: (width) => ({ height: HEIGHT, parts: drawing(filled, width, what, right.toLowerCase()) }),
-    columns: ["Confidence", several ? "Decisions" : "Texts", "Mean confidence", right],
+    summary: ece == null ? t("There are too few validation labels for the calibration error.") : t("The expected calibration error is {error}.", { error: digits(ece) }),
+    draw: (width) => ({ height: HEIGHT, parts: drawing(filled, width, several) }),
+    columns: [t("Confidence"), several ? t("Decisions") : t("Texts"), t("Mean confidence"), several ? t("Yes") : t("Right")],
     rows: bins.map((bin) => [
       `${percent(bin.low)}–${percent(bin.high)}`,
       bin.n,
@@ -36,7 +36,7 @@ export function calibration(bins, last) {
   });
 }
 
-function drawing(bins, width, what, right) {
+function drawing(bins, width, several) {
   const side = Math.min(width, 460);
   const x = linear([0, 1], [MARGIN.left, side - MARGIN.right]);
   const y = linear([0, 1], [HEIGHT - MARGIN.bottom, MARGIN.top]);
@@ -48,15 +48,18 @@ function drawing(bins, width, what, right) {
     y,
     xs: [],
     ys: ticks(0, 1, 4),
-    xName: "confidence",
-    yName: right === "yes" ? "share of yes" : "accuracy",
+    xName: t("confidence"),
+    yName: several ? t("share of yes") : t("accuracy"),
     yText: percent,
   });
   const numbers = ticks(0, 1, 4).map((v) =>
     svg("text", { x: x(v), y: HEIGHT - MARGIN.bottom + 18, "text-anchor": "middle" }, percent(v)),
   );
   const points = bins.map((bin) => {
-    const tooltip = `${count(bin.n, what)}: ${percent(bin.confidence)} confidence, ${percent(bin.accuracy)} ${right}`;
+    const shares = { confidence: percent(bin.confidence), right: percent(bin.accuracy) };
+    const tooltip = several
+      ? tn("{n} decision: {confidence} confidence, {right} yes", "{n} decisions: {confidence} confidence, {right} yes", bin.n, shares)
+      : tn("{n} text: {confidence} confidence, {right} right", "{n} texts: {confidence} confidence, {right} right", bin.n, shares);
     return svg(
       "circle",
       { class: "mark", cx: x(bin.confidence), cy: y(bin.accuracy), r: 4 + 9 * Math.sqrt(bin.n / most) },

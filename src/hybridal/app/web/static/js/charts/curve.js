@@ -1,6 +1,7 @@
 /** The learning curve: accuracy, or micro-F1 with several classes per text, by number of labels, with its band. */
 import { svg } from "../dom.js";
-import { count, figure as digits, percent } from "../format.js";
+import { figure as digits, percent } from "../format.js";
+import { t, tn } from "../i18n.js";
 import { axes, MARGIN, marker, path } from "./axes.js";
 import { figure } from "./figure.js";
 import { legend, mark } from "./mark.js";
@@ -15,15 +16,20 @@ export const scoreOf = (round) => round.micro_f1 ?? round.accuracy;
 export function curve(rounds, switched) {
   rounds = rounds.filter((r) => scoreOf(r) != null);
   const last = rounds.at(-1);
-  const name = last.micro_f1 == null ? "Accuracy" : "Micro-F1";
+  const isAccuracy = last.micro_f1 == null;
+  const scores = { score: percent(scoreOf(last)), low: percent(last.low), high: percent(last.high) };
   return figure({
-    title: "Learning curve",
-    about: `${name} on the validation texts. The band is the 95% confidence interval.`,
-    summary: `After ${count(last.labels, "label")} the ${inSentence(name)} is ${percent(scoreOf(last))}, between ${percent(last.low)} and ${percent(last.high)}.`,
+    title: t("Learning curve"),
+    about: isAccuracy
+      ? t("Accuracy on the validation texts. The band is the 95% confidence interval.")
+      : t("Micro-F1 on the validation texts. The band is the 95% confidence interval."),
+    summary: isAccuracy
+      ? tn("After {n} label the accuracy is {score}, between {low} and {high}.", "After {n} labels the accuracy is {score}, between {low} and {high}.", last.labels, scores)
+      : tn("After {n} label the micro-F1 is {score}, between {low} and {high}.", "After {n} labels the micro-F1 is {score}, between {low} and {high}.", last.labels, scores),
     wide: true,
     legend: legend(rounds.map(({ update }) => update)),
-    draw: (width) => ({ height: HEIGHT, parts: drawing(rounds, switched, width, inSentence(name)) }),
-    columns: ["Round", "Update", "Labels", name, "Low", "High", "Macro-F1"],
+    draw: (width) => ({ height: HEIGHT, parts: drawing(rounds, switched, width, isAccuracy ? t("accuracy") : t("micro-F1")) }),
+    columns: [t("Round"), t("Update"), t("Labels"), isAccuracy ? t("Accuracy") : t("Micro-F1"), t("Low"), t("High"), t("Macro-F1")],
     rows: rounds.map((r) => [
       r.round,
       r.update,
@@ -35,8 +41,6 @@ export function curve(rounds, switched) {
     ]),
   });
 }
-
-const inSentence = (name) => (name === "Accuracy" ? "accuracy" : "micro-F1");
 
 function drawing(rounds, switched, width, name) {
   const labels = rounds.map((r) => r.labels);
@@ -58,15 +62,15 @@ function drawing(rounds, switched, width, name) {
       y,
       xs: wholeTicks(first, last, width / 80),
       ys: ticks(bottom, 1),
-      xName: "labels the model learned from",
+      xName: t("labels the model learned from"),
       yName: name,
       yText: percent,
     }),
     svg("path", { class: "band", d: `${path(band)}Z` }),
     svg("path", { class: "line", d: path(rounds.map((r) => [x(r.labels), y(scoreOf(r))])) }),
-    turn ? marker(x(turn.labels), HEIGHT, "settled", width) : null,
+    turn ? marker(x(turn.labels), HEIGHT, t("settled"), width) : null,
     ...rounds.map((r) =>
-      mark(x(r.labels), y(scoreOf(r)), r.update, `Round ${r.round}: ${percent(scoreOf(r))} with ${count(r.labels, "label")}`),
+      mark(x(r.labels), y(scoreOf(r)), r.update, tn("Round {round}: {score} with {n} label", "Round {round}: {score} with {n} labels", r.labels, { round: r.round, score: percent(scoreOf(r)) })),
     ),
   ].filter(Boolean);
 }

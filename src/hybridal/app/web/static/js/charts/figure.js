@@ -1,5 +1,6 @@
 /** A chart with its title, a description, and a table of its numbers that can be opened. */
 import { el, svg } from "../dom.js";
+import { t } from "../i18n.js";
 
 /**
  * @param {{title: string, about: string, summary: string, wide?: boolean, legend?: HTMLElement,
@@ -18,7 +19,7 @@ export function figure({ title, about, summary, wide = false, legend, draw, colu
     place.setAttribute("height", height);
     place.replaceChildren(...parts);
   }).observe(place);
-  const numbers = el("details", {}, el("summary", {}, "The numbers"), table(title, columns, rows));
+  const numbers = el("details", {}, el("summary", {}, t("The numbers")), table(title, columns, rows));
   return el(
     "figure",
     { class: `card${wide ? " wide" : ""}` },

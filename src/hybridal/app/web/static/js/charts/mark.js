@@ -1,7 +1,8 @@
 /** The mark of a round: a circle for retraining, a square for fine-tuning, a diamond for other updates. */
 import { el, svg } from "../dom.js";
+import { t } from "../i18n.js";
 
-const NAMES = { retrain: "Retrained", finetune: "Fine-tuned", other: "Otherwise updated" };
+const NAMES = { retrain: t("Retrained"), finetune: t("Fine-tuned"), other: t("Otherwise updated") };
 
 export const kindOf = (update) => (update in NAMES ? update : "other");
 

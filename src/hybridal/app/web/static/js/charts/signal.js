@@ -1,6 +1,7 @@
 /** How much the model changed in each round, and the threshold below which it counts as settled. */
 import { svg } from "../dom.js";
-import { count, figure as digits } from "../format.js";
+import { figure as digits } from "../format.js";
+import { t, tn } from "../i18n.js";
 import { axes, MARGIN, marker, path } from "./axes.js";
 import { figure } from "./figure.js";
 import { legend, mark } from "./mark.js";
@@ -12,15 +13,23 @@ const HEIGHT = 250;
 export function signalChart(rounds, signal, switched) {
   const measured = rounds.filter((r) => r.signal != null);
   const stable = measured.filter((r) => r.stable).length;
-  const below = `${stable} of ${count(measured.length, "round")} ${stable === 1 ? "lies" : "lie"} below the threshold of ${signal.epsilon}.`;
+  const below = tn(
+    "{n} of {rounds} rounds lies below the threshold of {epsilon}.",
+    "{n} of {rounds} rounds lie below the threshold of {epsilon}.",
+    stable,
+    { rounds: measured.length, epsilon: signal.epsilon },
+  );
   return figure({
-    title: "Is the model settling?",
-    about: `The change of ‘${signal.name}’ since the previous round, on a logarithmic scale. After enough rounds below ε the model counts as settled and is fine-tuned instead of retrained.`,
-    summary: `${below} ${switched ? `The model settled in round ${switched}.` : "The model has not settled yet."}`,
+    title: t("Is the model settling?"),
+    about: t(
+      "The change of ‘{signal}’ since the previous round, on a logarithmic scale. After enough rounds below ε the model counts as settled and is fine-tuned instead of retrained.",
+      { signal: signal.name },
+    ),
+    summary: [below, switched ? t("The model settled in round {round}.", { round: switched }) : t("The model has not settled yet.")].join(" "),
     legend: legend(measured.map(({ update }) => update)),
     draw: (width) => ({ height: HEIGHT, parts: drawing(measured, signal.epsilon, switched, width) }),
-    columns: ["Round", "Change", "Below ε"],
-    rows: rounds.map((r) => [r.round, digits(r.signal, 4), r.signal == null ? "–" : r.stable ? "yes" : "no"]),
+    columns: [t("Round"), t("Change"), t("Below ε")],
+    rows: rounds.map((r) => [r.round, digits(r.signal, 4), r.signal == null ? "–" : r.stable ? t("yes") : t("no")]),
   });
 }
 
@@ -42,13 +51,13 @@ function drawing(rounds, epsilon, switched, width) {
       y,
       xs: wholeTicks(Math.min(...numbers), Math.max(...numbers), width / 50),
       ys: tens,
-      xName: "round",
-      yName: "change",
+      xName: t("round"),
+      yName: t("change"),
     }),
     svg("line", { class: "threshold", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(epsilon), y2: y(epsilon) }),
     svg("text", { class: "strong", x: MARGIN.left + 6, y: y(epsilon) - 6 }, `ε = ${epsilon}`),
     svg("path", { class: "line", d: path(rounds.map(place)) }),
-    numbers.includes(switched) ? marker(x(switched), HEIGHT, "settled", width) : null,
-    ...rounds.map((r) => mark(...place(r), r.update, `Round ${r.round}: changed by ${r.signal}`)),
+    numbers.includes(switched) ? marker(x(switched), HEIGHT, t("settled"), width) : null,
+    ...rounds.map((r) => mark(...place(r), r.update, t("Round {round}: changed by {change}", { round: r.round, change: r.signal }))),
   ].filter(Boolean);
 }

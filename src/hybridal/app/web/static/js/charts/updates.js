@@ -1,6 +1,7 @@
 /** A bar for each round: whether it retrained or fine-tuned the model, and how long it took. */
 import { svg } from "../dom.js";
-import { count, duration } from "../format.js";
+import { duration, figure as digits } from "../format.js";
+import { t, tn } from "../i18n.js";
 import { figure } from "./figure.js";
 import { kindOf, legend } from "./mark.js";
 import { linear } from "./scale.js";
@@ -10,19 +11,22 @@ const FOOT = 40;
 const LETTER = 7;
 const LETTERS = { retrain: "R", finetune: "F", other: "·" };
 
-const took = (seconds) => (seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds));
+const took = (seconds) => (seconds < 10 ? t("{seconds} s", { seconds: digits(seconds, 1) }) : duration(seconds));
 
 /** @param {{round: number, update: string, seconds: number}[]} rounds @param {{sentence: string}} saved */
 export function updates(rounds, saved) {
   const times = (kind) => rounds.filter((r) => kindOf(r.update) === kind).length;
   return figure({
-    title: "Updates and training time saved",
-    about: saved?.sentence || "Each bar is a round; its height is the training time.",
-    summary: `${count(times("retrain"), "round")} retrained and ${count(times("finetune"), "round")} fine-tuned the model.`,
+    title: t("Updates and training time saved"),
+    about: saved?.sentence || t("Each bar is a round; its height is the training time."),
+    summary: [
+      tn("{n} round retrained the model.", "{n} rounds retrained the model.", times("retrain")),
+      tn("{n} round fine-tuned the model.", "{n} rounds fine-tuned the model.", times("finetune")),
+    ].join(" "),
     legend: legend(rounds.map(({ update }) => update)),
     draw: (width) => ({ height: HEIGHT, parts: drawing(rounds, width) }),
-    columns: ["Round", "Update", "Seconds"],
-    rows: rounds.map((r) => [r.round, r.update, r.seconds.toFixed(1)]),
+    columns: [t("Round"), t("Update"), t("Seconds")],
+    rows: rounds.map((r) => [r.round, r.update, digits(r.seconds, 1)]),
   });
 }
 
@@ -37,7 +41,7 @@ function drawing(rounds, width) {
     const bar = svg(
       "rect",
       { class: kind, x: left, y: HEIGHT - FOOT - tall, width: slot - gap, height: tall, rx: 3 },
-      svg("title", {}, `Round ${r.round}: ${r.update}, ${took(r.seconds)}`),
+      svg("title", {}, t("Round {round}: {update}, {time}", { round: r.round, update: r.update, time: took(r.seconds) })),
     );
     if (i % everyNth) return [bar];
     return [
