@@ -23,7 +23,7 @@ from hybridal.system.files import file_made_whole, usable_path
 
 TOKEN_VARIABLE = "HYBRIDAL_TOKEN"
 MAX_ATTEMPTS = 5
-UPLOAD_CHARACTERS = 10_000_000  # per request; the app accepts 50 MB
+UPLOAD_CHARACTERS = 10_000_000  # per request; the app accepts 200 MB
 LONE_SURROGATES = "surrogatepass"  # send them as they are: the app stores none, so it finds nothing
 
 

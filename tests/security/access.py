@@ -133,6 +133,8 @@ START_OPERATOR = {
     ("POST", "/api/projects"),
     ("PATCH", "/api/projects"),
     ("POST", "/api/projects/delete"),
+    ("POST", "/api/uploads"),
+    ("GET", "/api/uploads/{upload}"),
 }
 
 Address = tuple[str, str]

@@ -86,7 +86,14 @@ class Project:
 
     @classmethod
     def create(
-        cls, source: Source, folder: Path, *, db: str | None = None, in_schema: bool = False, **settings: Any
+        cls,
+        source: Source,
+        folder: Path,
+        *,
+        db: str | None = None,
+        in_schema: bool = False,
+        on_progress: texts.Progress = lambda _done, _total: None,
+        **settings: Any,
     ) -> Project:
         """Create a project; an interrupted creation can be repeated.
 
@@ -95,6 +102,7 @@ class Project:
             folder: The project's folder.
             db: Address of a PostgreSQL database; a SQLite file in the folder by default.
             in_schema: Use a separate schema of a PostgreSQL database that other projects share.
+            on_progress: Receives how many texts were added so far.
             settings: Settings that differ from the defaults.
 
         Raises:
@@ -128,7 +136,13 @@ class Project:
             session.add_all([Tally(), Trainer(), Scoring()])
             add_person(session, CREATOR, "owner")
             classes.add(session, source.classes)
-            texts.add(session, source.rows, numbered=source.numbered, suggested=source.suggested)
+            texts.add(
+                session,
+                source.rows,
+                numbered=source.numbered,
+                suggested=source.suggested,
+                on_progress=on_progress,
+            )
         return project
 
     @classmethod

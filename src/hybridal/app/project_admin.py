@@ -69,15 +69,15 @@ def _drop(address: str, about: Mapping[str, str]) -> None:
     engine = connect(address)
     try:
         with engine.begin() as connection:
-            # A foreign `project.json` may name the tables of another project.
+            # A foreign `project.json` may name the tables of another project, or those of another program.
             there = inspect(connection).has_table("settings")
             key = connection.scalar(select(Setting.value).where(Setting.name == "key")) if there else None
-            if key is not None and key != about.get("key"):
+            if key not in (None, about.get("key")):
                 raise UserError("The database holds another project, so nothing was deleted; check project.json.")
-            if (schema := about.get("schema")) is None:
+            if about.get("schema") == f"hybridal_{about.get('key')}":  # `connect` has checked the name
+                connection.execute(text(f"DROP SCHEMA IF EXISTS {about['schema']} CASCADE"))
+            elif key is not None:
                 drop_tables(connection)
-            else:  # `connect` has checked the name
-                connection.execute(text(f"DROP SCHEMA IF EXISTS {schema} CASCADE"))
     finally:
         engine.dispose()
 

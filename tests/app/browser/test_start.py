@@ -72,9 +72,12 @@ def test_projects_are_created_filled_queued_closed_and_moved(
         )
 
         # A name full of traps is shown as it is, and its address is harmless.
-        page.locator("#create").get_by_label("Name").fill("Sport <b>& food</b>")
-        page.get_by_label("Each text has").select_option("any number of classes")
-        page.get_by_role("button", name="Create and open").click()
+        page.get_by_role("button", name="Continue without a file").click()
+        name = page.get_by_label("Name of the project")
+        expect(name).to_be_focused()
+        name.fill("Sport <b>& food</b>")
+        page.get_by_label("any number of classes").check()
+        page.get_by_role("button", name="Create and start labelling").click()
         expect(page.get_by_role("heading", name="No texts yet")).to_be_visible()
         assert page.url == f"{address}/p/Sport-b-food-b/"
         page.get_by_role("link", name="Add texts").click()

@@ -132,7 +132,14 @@ class Added:
     known: int
 
 
-def add(session: Session, rows: Iterable[GivenRow], *, numbered: bool = False, suggested: bool = False) -> Added:
+def add(
+    session: Session,
+    rows: Iterable[GivenRow],
+    *,
+    numbered: bool = False,
+    suggested: bool = False,
+    on_progress: Progress = lambda _done, _total: None,
+) -> Added:
     """Add texts, and set a random part of them aside for validation.
 
     Args:
@@ -140,12 +147,13 @@ def add(session: Session, rows: Iterable[GivenRow], *, numbered: bool = False, s
         rows: The texts; those that the project has already stay as they are.
         numbered: See `new_rows`.
         suggested: Show labels as suggestions to the people who label, instead of recording them as the file's answers.
+        on_progress: Receives how many texts were added so far.
     """
     exclusive(session)
     given = [*rows]
     new = new_rows(session, given, numbered)
     if new:
-        _insert(session, new, counts(session)["texts"], suggested)
+        _insert(session, new, counts(session)["texts"], suggested, on_progress)
         _keep_columns(session, new)
     return Added(len(new), len(given) - len(new))
 
@@ -182,7 +190,7 @@ def _keep_columns(session: Session, new: Sequence[Row]) -> None:
         write(session, {"columns": found})
 
 
-def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) -> None:
+def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool, on_progress: Progress) -> None:
     settings, n = read(session), len(new)
     random = stream(settings["seed"], "texts", before)
     reserved = _reserved(session)
@@ -209,6 +217,7 @@ def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) 
             for i in part
         ]
         rows = session.scalars(insert(Text).returning(Text.row, sort_by_parameter_order=True), values).all()
+        on_progress(part[-1] + 1, n)
         if suggested:
             continue
         given = [(row, label) for i, row in zip(part, rows, strict=True) if (label := labels[i]) is not None]

@@ -8,8 +8,9 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 from anyio import to_thread
@@ -20,8 +21,9 @@ from starlette.concurrency import run_in_threadpool
 
 from hybridal.app import project_admin
 from hybridal.app.app_errors import ConflictError, MissingError
-from hybridal.app.labelling.text_source import Source
+from hybridal.app.labelling.texts import Progress
 from hybridal.app.project import Project, has_schema
+from hybridal.app.project_creation import ProjectPlan, create_project
 from hybridal.app.trainer.publish import error_sentence
 from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.trainer.trainer_queue import TrainerQueue
@@ -84,6 +86,13 @@ class HostedProject:
         return None if self.leave.is_set() else self.app
 
 
+class NewProject(NamedTuple):
+    """A project that was created, and the secret of each invitation's link."""
+
+    project: HostedProject
+    invitations: list[str]
+
+
 class Host:
     """Watch a folder: serve projects soon after they are moved into it, and stop when they are moved away."""
 
@@ -113,22 +122,22 @@ class Host:
                 for one in self.projects.values():
                     one.leave.set()
 
-    async def create(self, title: str, multi_label: bool = False) -> HostedProject:
-        """Create a project without texts and serve it."""
-        name = folder_name(title)
-        await run_in_threadpool(self._create, self.folder / name, title, multi_label)
+    async def create(self, plan: ProjectPlan, on_progress: Progress = lambda _done, _total: None) -> NewProject:
+        """Create a project and serve it."""
+        name = folder_name(plan.source.name)
+        tokens = await run_in_threadpool(self._create, self.folder / name, plan, on_progress)
         await self.scan()
         await self.projects[name].settled.wait()
-        return self.projects[name]
+        return NewProject(self.projects[name], tokens)
 
-    def _create(self, target: Path, title: str, multi_label: bool) -> None:
+    def _create(self, target: Path, plan: ProjectPlan, on_progress: Progress) -> list[str]:
         if target.exists():
             raise ConflictError(f"There is a folder '{target.name}' already; choose another name.")
+        plan = replace(plan, settings={**self.settings, **plan.settings})
         with folder_made_whole(target) as scratch:
-            source = Source(title, [], multi_label=multi_label)
-            made = Project.create(source, scratch, db=self.db, in_schema=self.db is not None, **self.settings)
-            made.close()
+            tokens = create_project(plan, scratch, self.db, on_progress)
         close_to_others([target, *target.iterdir()])
+        return tokens
 
     async def rename(self, name: str, title: str) -> None:
         """Change the title of a project; its folder and its address stay."""

@@ -1,4 +1,4 @@
-"""The projects of a server, for its operator: list, create, rename, archive and delete them."""
+"""The projects of a server, for its operator: list, rename, archive and delete them."""
 
 from __future__ import annotations
 
@@ -67,20 +67,6 @@ async def list_projects(user: AsOperator, request: Request) -> ProjectList:
     host = host_of(request)
     projects = sorted(host.projects.items())
     return ProjectList(csrf_token=user.csrf_token, items=[await run_sync(summary, host, one) for _, one in projects])
-
-
-class NewProject(Schema):
-    """The name of a new project, and whether a text may have several classes, or none."""
-
-    name: CleanStr = Field(min_length=1, max_length=100)
-    multi_label: bool = False
-
-
-@router.post("")
-async def create_project(given: NewProject, _: AsOperator, request: Request) -> ProjectSummary:
-    """Create a project without texts; they are uploaded on its page Settings."""
-    host = host_of(request)
-    return await run_sync(summary, host, await host.create(" ".join(given.name.split()), given.multi_label))
 
 
 class ProjectChange(Schema):

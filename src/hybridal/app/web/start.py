@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -15,9 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hybridal.app.app_errors import SignInError
 from hybridal.app.people import LONGEST_PASSWORD, project_owner, sign_in
 from hybridal.app.project import Project
-from hybridal.app.web import pages, project_list
+from hybridal.app.web import new_project, pages, project_list
 from hybridal.app.web.auth import LoginLink, cookie_name, set_session_cookie, user_of
 from hybridal.app.web.error_responses import add_handlers
+from hybridal.app.web.held_files import HeldFiles
 from hybridal.app.web.host import Host
 from hybridal.app.web.middleware import RateLimiter, SecurityHeaders
 from hybridal.app.web.operator import AsOperator, Operator, OperatorMiddleware
@@ -25,6 +27,7 @@ from hybridal.app.web.pages import render_page
 from hybridal.app.web.project_list import PROJECTS, address_of, host_of
 from hybridal.app.web.schemas import Done, Schema
 from hybridal.app.web.translations import translatable as _
+from hybridal.app.web.uploads import LARGEST_FILE, upload_paths
 
 router = APIRouter(include_in_schema=False)
 _HASHING = CapacityLimiter(1)
@@ -37,14 +40,17 @@ def create_start_app(host: Host, operator: Operator, login_link: LoginLink | Non
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with host.running():
             yield
+        await run_sync(app.state.held.close)
 
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.host, app.state.operator, app.state.local = host, operator, host.local
-    app.state.tries = RateLimiter(10, 60.0)
+    app.state.tries, app.state.held = RateLimiter(10, 60.0), HeldFiles()
     add_handlers(app)
     app.include_router(router)
     app.include_router(project_list.router)
-    app.add_middleware(OperatorMiddleware, login_link=login_link, limit=RateLimiter(600, 60.0))
+    app.include_router(new_project.router)
+    uploads = upload_paths([new_project.router])
+    app.add_middleware(OperatorMiddleware, login_link=login_link, limit=RateLimiter(600, 60.0), uploads=uploads)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(ProjectPaths, host=host, operator=operator)
     return app
@@ -75,7 +81,10 @@ async def start(request: Request) -> Response:
     """The list of projects; only for the operator."""
     if user_of(request) is None:
         return RedirectResponse("/login", 303)
-    return render_page(request, "start", page="start", title=_("Projects"), user=user_of(request))
+    host = host_of(request)
+    facts: dict[str, Any] = {"largest_file": LARGEST_FILE, "encoders": new_project.encoders(host), "local": host.local}
+    facts["can_invite"] = new_project.can_invite(request)
+    return render_page(request, "start", page="start", title=_("Projects"), user=user_of(request), **facts)
 
 
 @router.get("/login")

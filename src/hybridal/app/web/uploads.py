@@ -15,8 +15,8 @@ from fastapi.routing import APIRoute
 from hybridal.errors import UserError
 from hybridal.system.scratch import scratch
 
-LARGEST_FILE = 50_000_000
-FILE_TOO_LARGE = "The file is too large; the limit is 50 MB."
+LARGEST_FILE = 200_000_000
+FILE_TOO_LARGE = "The file is too large; the limit is 200 MB."
 
 
 def upload_paths(routers: Iterable[APIRouter]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from hybridal.app.labelling import texts
 from hybridal.app.project import Project
-from hybridal.app.web.routes import uploads_routes as module
+from hybridal.app.web import file_previews as module
 
 from ...made_up import consensus, make, me, people
 from ..visits import Visit, local, signed_in

@@ -1,19 +1,20 @@
 /** The start page of a server with several projects; refreshes their state every few seconds. */
 import { getProjects, patch, post } from "./api.js";
-import { onPress, onSubmit } from "./controls.js";
+import { onPress } from "./controls.js";
 import { byId, el, bdi, replaceContent, setText } from "./dom.js";
 import { ago } from "./format.js";
 import { language, listed, t, tn, whole } from "./i18n.js";
 import { manageProject } from "./manage-project.js";
+import { newProject } from "./new-project.js";
 import { trainerStatus } from "./trainer-status.js";
 
 const POLL_MS = 3000;
 let timer = 0;
 let titles = new Map();
 
-onSubmit(byId("create"), (form) => showProblem(() => create(form)));
 if (byId("sign-out")) onPress(byId("sign-out"), () => showProblem(signOut));
-await poll();
+await poll(); // brings the CSRF token, which uploads need
+newProject();
 
 async function poll() {
   clearTimeout(timer);
@@ -83,13 +84,6 @@ function day(date) {
 function manageButton(project) {
   const act = () => manageProject(project, poll);
   return el("button", { type: "button", class: "plain", "aria-label": t("Manage {project}", { project: project.title }), onclick: act }, t("Manage"));
-}
-
-async function create(form) {
-  const { name, kind } = form.elements;
-  const made = await post("/api/projects", { name: name.value, multi_label: kind.value === "several" });
-  if (made.problem) throw new Error(made.problem);
-  location.assign(made.address.replace("/p/", "/open/"));
 }
 
 async function signOut() {

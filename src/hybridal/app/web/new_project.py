@@ -1,0 +1,172 @@
+"""The routes with which the start page creates a project: upload a file, look at it, then create all at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Form, Request, UploadFile
+from pydantic import Field
+
+from hybridal.app.app_errors import ConflictError, MissingError
+from hybridal.app.labelling.classes import LONGEST_NAME, MAX_CLASSES
+from hybridal.app.labelling.text_source import Source
+from hybridal.app.labelling.texts import Progress
+from hybridal.app.project_creation import ProjectPlan
+from hybridal.app.web.file_previews import (
+    Column,
+    Held,
+    LabelColumns,
+    PreviewSchema,
+    Separator,
+    Upload,
+    chosen_columns,
+    preview_upload,
+    read_upload,
+)
+from hybridal.app.web.held_files import HeldFiles
+from hybridal.app.web.host import Host
+from hybridal.app.web.operator import AsOperator, Operator
+from hybridal.app.web.project_list import ProjectSummary, address_of, host_of, summary
+from hybridal.app.web.routes.uploads_routes import AddingSchema
+from hybridal.app.web.schemas import CleanStr, Schema
+from hybridal.backbones.auto_candidates import AUTO
+from hybridal.backbones.catalogue import CATALOGUE
+from hybridal.errors import UserError
+
+router = APIRouter(prefix="/api")
+OPERATOR = 0  # numbers of people begin at 1
+MAX_INVITATIONS = 50
+
+
+@router.post("/uploads")
+def preview_new_texts(
+    _: AsOperator,
+    held: Held,
+    file: UploadFile | None = None,
+    upload: Upload = "",
+    text: Column = "",
+    label: LabelColumns = [],  # noqa: B006 (FastAPI copies it)
+    id: Column = "",
+    label_separator: Separator = "",
+    multi_label: Annotated[bool | None, Form(description="None: the labels tell.")] = None,
+) -> PreviewSchema:
+    """Preview a file for a new project; without a column for `text` the columns are guessed."""
+    return preview_upload(held, OPERATOR, file, upload, chosen_columns(text, label, id), multi_label, label_separator)
+
+
+@router.get("/uploads/{upload}")
+def get_new_upload(upload: str, _: AsOperator, held: Held) -> AddingSchema:
+    """How many texts of a previewed file were added so far; 0 also before and after."""
+    try:
+        found = held.find(upload, OPERATOR)
+    except MissingError:
+        return AddingSchema(done=0, total=0)
+    return AddingSchema(done=found.done, total=found.total)
+
+
+class NewProjectClass(Schema):
+    """A class of a new project."""
+
+    name: CleanStr = Field(max_length=LONGEST_NAME, examples=["billing"])
+    description: CleanStr = Field("", max_length=2000)
+
+
+class NewProjectSchema(Schema):
+    """A new project. `upload` is the token of a previewed file; `text`, `label` and `id` are its columns."""
+
+    name: CleanStr = Field(min_length=1, max_length=100, examples=["Tickets"])
+    multi_label: bool = Field(False, description="Whether a text may have several classes, or none.")
+    upload: str = Field("", max_length=50)
+    text: str = Field("", max_length=200)
+    label: list[Annotated[str, Field(max_length=200)]] = Field(default_factory=list, max_length=MAX_CLASSES)
+    id: str = Field("", max_length=200)
+    label_separator: str = Field("", max_length=20)
+    drop_empty: bool = True
+    drop_duplicates: bool = True
+    suggested: bool = Field(False, description="Labels of the file are suggestions only.")
+    classes: list[NewProjectClass] = Field(default_factory=list, max_length=MAX_CLASSES)
+    invitations: list[Literal["annotator", "reviewer", "owner"]] = Field(
+        default_factory=list, max_length=MAX_INVITATIONS, description="The role of each person to invite."
+    )
+    backbone: str | None = Field(None, max_length=200, description="The encoder; `auto` lets the labels choose.")
+    budget: int | None = Field(None, description="Labels planned.")
+    validation_share: float | None = Field(None, description="Share of the labels set aside for validation.")
+
+
+class NewInvitation(Schema):
+    """The path of an invitation link, which is shown only once."""
+
+    role: str
+    path: str
+
+
+class CreatedProject(ProjectSummary):
+    """The project that was created, and its invitations."""
+
+    invitations: list[NewInvitation]
+
+
+@router.post("/projects")
+async def create_project(given: NewProjectSchema, _: AsOperator, held: Held, request: Request) -> CreatedProject:
+    """Create a project of a previewed file, or without texts, which can be added on its page Settings."""
+    host = host_of(request)
+    if given.invitations and not can_invite(request):
+        raise ConflictError(
+            "Nobody can be invited here: only this machine reaches the server, or a proxy signs people in."
+        )
+    plan, on_progress = await run_sync(_plan, given, held, host)
+    made, tokens = await host.create(plan, on_progress)
+    held.drop(given.upload)
+    paths = [f"{address_of(made.name)}/join/{token}" for token in tokens]
+    facts = await run_sync(summary, host, made)
+    invitations = [NewInvitation(role=role, path=path) for role, path in zip(given.invitations, paths, strict=True)]
+    return CreatedProject(**facts.model_dump(), invitations=invitations)
+
+
+def can_invite(request: Request) -> bool:
+    """Whether other people can reach this server and have passwords."""
+    operator: Operator = request.app.state.operator
+    return not host_of(request).local and operator.named is None
+
+
+def encoders(host: Host) -> list[str]:
+    """The encoders to choose from, the default first: the one that the server was started with, else `auto`."""
+    return [*dict.fromkeys([host.settings.get("backbone", AUTO), AUTO, *CATALOGUE])]
+
+
+def _plan(given: NewProjectSchema, held: HeldFiles, host: Host) -> tuple[ProjectPlan, Progress]:
+    name = " ".join(given.name.split())
+    source = Source(name, [], multi_label=given.multi_label)
+    on_progress: Progress = _ignore
+    if given.upload:
+        with held.opened(given.upload, OPERATOR) as kept:
+            if not given.text:
+                raise UserError("Choose the column of the texts.")
+            source = read_upload(
+                kept.path,
+                given.text,
+                given.label,
+                given.id,
+                drop_empty=given.drop_empty,
+                drop_duplicates=given.drop_duplicates,
+                suggested=given.suggested,
+                multi_label=given.multi_label,
+                label_separator=given.label_separator or None,
+            )
+            on_progress = kept.progress
+    backbone = given.backbone or encoders(host)[0]
+    if backbone not in encoders(host):
+        raise UserError(f"There is no encoder '{backbone:.40}' to choose; take one of {', '.join(encoders(host))}.")
+    settings = {"backbone": backbone, "budget": given.budget, "validation_share": given.validation_share}
+    plan = ProjectPlan(
+        replace(source, name=name, multi_label=given.multi_label),
+        {one.name: one.description for one in given.classes},
+        given.invitations,
+        {name: value for name, value in settings.items() if value is not None},
+    )
+    return plan, on_progress
+
+
+def _ignore(_done: int, _total: int) -> None: ...
