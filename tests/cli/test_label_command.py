@@ -19,6 +19,7 @@ from hybridal.runs.settings import DEMO
 from hybridal.tasks import load_task
 from hybridal.testing.small import toy_task
 
+from ..app.made_up import create
 from .conftest import hybridal
 
 
@@ -94,7 +95,27 @@ def test_project_opens_without_its_source_file(tickets: Path, served: list[dict[
     assert [call["settings"]["budget"] for call in served] == [800, 7, 7]
 
 
-def test_without_a_file_the_demo_is_labelled(
+def test_without_a_file_the_start_page_of_this_folder_is_served(
+    tmp_path: Path, served: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[Path, dict[str, Any]]] = []
+    monkeypatch.setattr("hybridal.app.serve.serve_folder", lambda folder, **options: calls.append((folder, options)))
+    monkeypatch.chdir(tmp_path)
+    ended = hybridal("label", "--port", 8123, "--no-browser", "--backbone", "tiny")
+    assert ended.code == 0, ended.stderr
+    [(folder, options)] = calls
+    assert (folder, options["port"], options["browser"]) == (tmp_path, 8123, False)
+    assert options["settings"] == {"backbone": "tiny"}
+    ended = hybridal("label", "--classes", "a,b")
+    assert (ended.code, "--classes needs a file" in ended.stderr) == (2, True), ended.stderr
+    # In the folder of a project, that project is opened.
+    create(tmp_path / "p").close()
+    monkeypatch.chdir(tmp_path / "p")
+    assert hybridal("label").code == 0
+    assert [call["texts"] for call in served] == [20]
+
+
+def test_a_new_project_without_a_file_is_the_demo(
     tmp_path: Path, served: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []

@@ -24,7 +24,10 @@ OWNER_MISSING = "`owner`: give the name under which the proxy signs you in."
 
 def label(
     file: Annotated[
-        str | None, typer.Argument(help="A file with texts (CSV, XLSX, JSON, …) or a project folder; none: the demo.")
+        str | None,
+        typer.Argument(
+            help="A file with texts (CSV, XLSX, JSON, …) or a project folder; none: choose it in the browser."
+        ),
     ] = None,
     text: o.Text = None,
     label: o.Label = None,
@@ -65,6 +68,7 @@ def label(
 ) -> None:
     """Label texts in the browser while the model trains in the background.
 
+    Without a file, the projects of this folder are served, and a start page makes new ones (as `hybridal serve`).
     Stop with Ctrl-C; resume with the same command.
     """
     try:
@@ -81,6 +85,13 @@ def label(
     columns = o.given(text=text, label=o.label_columns(label), id=id, classes=o.names(classes))
     columns |= o.given(multi_label=multi_label, label_separator=label_separator)
     columns |= o.given(drop_empty=drop_empty, drop_duplicates=drop_duplicates, suggested=suggested)
+    if file is None and project is None and not Path("project.json").is_file():
+        if unused := [name for name in (columns | settings) if name != "backbone"]:
+            raise UserError(f"`{unused[0]}` needs a file: name it, or leave this to the browser.", field=unused[0])
+        from hybridal.cli.serve_command import serve as serve_here
+
+        serve_here(Path.cwd(), None, backbone, host, port, browser, behind_proxy, sign_in_header, owner, db)
+        return
     o.check_backbone(backbone)
     folder_is_new = not folder.exists()
     create_private(folder)
@@ -120,14 +131,14 @@ def announce(address: str) -> None:
 
 
 def folder_of(file: str | None, project: Path | None) -> Path:
-    """Return the project folder: the given one, or next to the file.
+    """Return the project folder: the given one, next to the file, or without both the present one.
 
     >>> folder_of("data/tickets.csv", None).as_posix(), folder_of(None, None).as_posix()
-    ('data/tickets.hybridal', 'newsgroups.hybridal')
+    ('data/tickets.hybridal', '.')
     """
-    if project is not None:
-        return project
-    path = Path(file or DEMO.task)
+    if project is not None or file is None:
+        return project or Path()
+    path = Path(file)
     return path if (path / "project.json").is_file() else path.with_suffix(".hybridal")
 
 
