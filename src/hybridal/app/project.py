@@ -24,9 +24,10 @@ from hybridal.app.db.connect import Sessions, connect, reading, with_schema, wri
 from hybridal.app.db.migrations import migrate
 from hybridal.app.db.schema import Scoring, Setting, Tally, Trainer
 from hybridal.app.labelling import classes, texts
+from hybridal.app.labelling.random_draws import grow_reserve
 from hybridal.app.labelling.requirements import settle_again
 from hybridal.app.labelling.text_source import Source
-from hybridal.app.labelling.texts import RESERVE_SETTINGS, draw_overlap, grow_reserve
+from hybridal.app.labelling.texts import RESERVE_SETTINGS, draw_overlap
 from hybridal.app.people import CREATOR, add_person
 from hybridal.app.vectors import Vectors
 from hybridal.core.rounds import Round

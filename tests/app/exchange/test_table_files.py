@@ -268,7 +268,7 @@ def test_columns_of_the_uploaded_file_are_exported_too(tmp_path: Path) -> None:
     rows = [Row("1", "one", "a", {"author": "=Ada", "label": "theirs"}), Row("2", "two", "a")]
     project = Project.create(Source("s", rows), tmp_path / "p")
     lines = [*label_rows(project.sessions)]
-    assert [[*line][9:] for line in lines] == [["author", "label (file)"]] * 2
+    assert [[*line][10:] for line in lines] == [["author", "label (file)"]] * 2
     assert [(line["author"], line["label (file)"], line["label"]) for line in lines] == [
         ("=Ada", "theirs", "a"),
         (None, None, "a"),

@@ -118,6 +118,7 @@ class Text(Base):
         suggestion: The class number that the file suggests, if its labels are not taken as answers.
         suggested_set: The same if a text may have several classes: the number of a label set.
         deleted: When it was deleted. It is then neither open nor counted, and its annotations stay.
+        draw: The random draw that set it aside, if it is in the split `validation`.
     """
 
     __tablename__ = "texts"
@@ -137,6 +138,7 @@ class Text(Base):
     suggestion: Mapped[int | None] = mapped_column(BigInteger)
     suggested_set: Mapped[int | None] = mapped_column(ForeignKey("label_sets.number"))
     deleted: Mapped[float | None]
+    draw: Mapped[int | None] = mapped_column(ForeignKey("draws.number"))
 
     __table_args__ = (
         Index("texts_in_order", "split", "random_order"),
@@ -144,6 +146,35 @@ class Text(Base):
         Index("texts_begun", "random_order", **_where("open{true} AND vote_count > 0")),
         Index("texts_deleted", "deleted", **_where("deleted IS NOT NULL")),
     )
+
+
+class Draw(Base):
+    """A random draw of texts that are set aside: each text of its frame had the same probability.
+
+    Attributes:
+        made: When it was made.
+        newest: The newest annotation before it. The frame has no text that was annotated before.
+        upload: Whether it was drawn from the texts of one upload, not from all texts without a label.
+        frame: How many texts could be drawn.
+        size: How many were drawn.
+    """
+
+    __tablename__ = "draws"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    made: Mapped[float] = mapped_column(default=now)
+    newest: Mapped[int] = mapped_column(Counter)
+    upload: Mapped[bool]
+    frame: Mapped[int]
+    size: Mapped[int]
+
+
+class ServedText(Base):
+    """A text that the queue gave to somebody before anyone had labelled it; so nobody picked it for what it says."""
+
+    __tablename__ = "served_texts"
+
+    text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
 
 
 class Class(Base):
@@ -228,6 +259,8 @@ class Annotation(Base):
         flagged: Whether the text was flagged for review.
         comment: Free text.
         decides: Whether this is an adjudication.
+        drawn: How the annotator came to the text: `random` or `queue` if the queue gave it (of the texts set aside, or
+            of the others), `picked` by a person, `bulk`, `file`, `import` or `llm`.
     """
 
     __tablename__ = "annotations"
@@ -242,6 +275,7 @@ class Annotation(Base):
     flagged: Mapped[bool] = mapped_column(default=False)
     comment: Mapped[str] = mapped_column(default="")
     decides: Mapped[bool] = mapped_column(default=False)
+    drawn: Mapped[str] = mapped_column(default="picked")
     at: Mapped[float] = mapped_column(default=now)
 
 

@@ -175,6 +175,7 @@ def add_annotation(session: Session, text_id: str, person: Person, imported: Imp
         comment=imported.comment[:10_000],
         key=key,
         decides=imported.decides,
+        drawn="import",
     )
 
 

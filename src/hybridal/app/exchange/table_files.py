@@ -88,14 +88,16 @@ def file_parts(file: BinaryIO) -> Iterator[bytes]:
             yield part
 
 
-COLUMNS = ("id", "text", "label", "source", "split", "flagged", "comments", "at", "annotations")
+COLUMNS = ("id", "text", "label", "source", "split", "drawn", "flagged", "comments", "at", "annotations")
 
 
 def label_rows(sessions: Sessions) -> Iterable[dict[str, Any]]:
     """All texts that were labelled or skipped, in the order in which they were added; each iteration reads them again.
 
-    `label` is None if people disagree or only skipped; `at` is the time of the last annotation; `annotations` has the
-    current annotation of each person. The other columns of the uploaded files follow, None if a text has no value.
+    `label` is None if people disagree or only skipped; `drawn` says how the first annotator came to the text (see
+    `Annotation`; language models count only if nobody else labelled it); `at` is the time of the last annotation;
+    `annotations` has the current annotation of each person. The other columns of the uploaded files follow, None if a
+    text has no value.
 
     If a text may have several classes, `label` is a list of them, or an object of booleans if only some are decided.
     """
@@ -117,6 +119,17 @@ class _LabelRows:
                 yield _label_row(text, [*group], names) | {shown: context.get(name) for name, shown in columns.items()}
 
 
+_FIRST_DRAWN = (
+    select(Annotation.drawn)
+    .join(Person)
+    .where(Annotation.text_row == Text.row, Annotation.action == "label")
+    .order_by(Person.kind == "llm", Annotation.number)
+    .limit(1)
+    .correlate(Text)
+    .scalar_subquery()
+)
+
+
 def _page(session: Session, last: int) -> list[Any]:
     voted, agreed = aliased(Class), aliased(Class)
     voted_set, agreed_set = aliased(LabelSet), aliased(LabelSet)
@@ -124,7 +137,7 @@ def _page(session: Session, last: int) -> list[Any]:
     page = answered.order_by(Vote.text_row).limit(_ROWS_PER_PAGE).subquery()
     rows = session.execute(
         select(Text, Consensus.source, agreed.name, agreed_set.classes, Annotation, Person.name)
-        .add_columns(voted.name, voted_set.classes)
+        .add_columns(voted.name, voted_set.classes, _FIRST_DRAWN)
         .join(page, page.c.text_row == Text.row)
         .join(Vote, Vote.text_row == Text.row)
         .join(Annotation, Annotation.number == Vote.annotation_number)
@@ -140,7 +153,7 @@ def _page(session: Session, last: int) -> list[Any]:
 
 
 def _label_row(text: Text, rows: list[Any], names: Mapping[int, str] | None) -> dict[str, Any]:
-    _, source, label, classes, *_ = rows[0]
+    _, source, label, classes, *_, drawn = rows[0]
     annotations = [
         {
             "person": person,
@@ -148,9 +161,10 @@ def _label_row(text: Text, rows: list[Any], names: Mapping[int, str] | None) -> 
             **({"class": name} if names is None else _set_fields(given, names)),
             "flagged": one.flagged,
             "comment": one.comment,
+            "drawn": one.drawn,
             "at": iso_time(one.at),
         }
-        for *_, one, person, name, given in rows
+        for *_, one, person, name, given, _ in rows
     ]
     return {
         "id": text.id,
@@ -158,6 +172,7 @@ def _label_row(text: Text, rows: list[Any], names: Mapping[int, str] | None) -> 
         "label": label if classes is None or names is None else exported_set(classes, names),
         "source": source,
         "split": text.split,
+        "drawn": drawn,
         "flagged": any(one["flagged"] for one in annotations),
         "comments": "\n".join(f"{one['person']}: {one['comment']}" for one in annotations if one["comment"]),
         "at": max(one["at"] for one in annotations),
@@ -223,7 +238,9 @@ def labels_parquet(rows: Rows) -> Iterator[bytes]:
     string, boolean, several = pa.string(), pa.bool_(), pa.list_(pa.string())
     kinds = _label_types(rows)
     of_set = {"classes": several, "decisions": pa.map_(string, boolean)} if kinds - {str} else {"class": string}
-    label = dict.fromkeys(("person", "action", *of_set, "comment", "at"), string) | of_set | {"flagged": boolean}
+    label = (
+        dict.fromkeys(("person", "action", *of_set, "comment", "drawn", "at"), string) | of_set | {"flagged": boolean}
+    )
     columns, rows = _columns(rows, COLUMNS)
     types = {"flagged": boolean, "annotations": pa.list_(pa.struct([*label.items()]))}
     types |= {"label": several} if kinds == {list} else {}

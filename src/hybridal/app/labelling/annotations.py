@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.app_errors import ConflictError, GoneError, MissingError
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import execute
-from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, Setting, Tally, Text, Vote
+from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, ServedText, Setting, Tally, Text, Vote
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import (
     COUNT_NAMES,
@@ -40,6 +40,7 @@ MULTI_LABEL = select(Setting.value).where(Setting.name == "multi_label")
 _LOOK = (
     _EARLIER.add_columns(Class.number.label("given"), Class.merged_into, Class.archived)
     .add_columns(MULTI_LABEL.scalar_subquery().label("multi_label"))
+    .add_columns(select(ServedText).where(ServedText.text_row == bindparam("row")).exists().label("served"))
     .add_columns(*(getattr(Tally, name).label(f"all_{name}") for name in COUNT_NAMES))
     .add_columns(Vote.person_number.label("voter"), *VOTE)
     .select_from(Tally)
@@ -65,6 +66,7 @@ def annotate(
     key: str,
     decides: bool = False,
     offered: bool = False,
+    drawn: str | None = None,
 ) -> dict[str, int]:
     """Record a person's label or skip, which replaces their earlier one; `decisions` add to it.
 
@@ -82,6 +84,7 @@ def annotate(
         key: Identifies the request, so that a repeated one counts once.
         decides: Whether this is an adjudication, which settles a disagreement.
         offered: Refuse archived classes.
+        drawn: How the annotator came to the text (see `Annotation`); None if the queue gave it or they picked it.
 
     Returns:
         The project's counts after the annotation.
@@ -124,11 +127,19 @@ def annotate(
         flagged=flagged,
         comment=comment,
         decides=decides,
+        drawn=drawn or _drawn(text, served=bool(now.served)),
     ).scalar_one()
     before = {one.voter: cast_vote(*one[-len(VOTE) :]) for one in seen if one.voter is not None}
     vote = accumulated(before.get(person.number), CastVote(person.kind, label, number, decides, flagged))
     moved = record_vote(session, text, person, before, _completed(session, vote), number)
     return {name: counts[name] + moved[name] for name in COUNT_NAMES}
+
+
+def _drawn(text: Text, served: bool) -> str:
+    """How a person came to a text: validation texts are served at random, others as the model has queued them."""
+    if not served:
+        return "picked"
+    return "random" if text.split == "validation" else "queue"
 
 
 def _check_kind(

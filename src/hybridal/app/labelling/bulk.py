@@ -37,7 +37,7 @@ def label_many(sessions: Sessions, person: Person, labels: Mapping[str, str | Se
             for id in ids:
                 label = labels[id]
                 given = {"class_name": label} if isinstance(label, str) else {"class_names": label}
-                annotate(session, person, id, "label", **given, key=keys[id], offered=True)
+                annotate(session, person, id, "label", **given, key=keys[id], offered=True, drawn="bulk")
     with sessions() as session:
         return len(_given(session, person, key))
 
@@ -64,7 +64,9 @@ def decide_many(
                 labels = [one.label for one in (mine, all_others) if one is not None]
                 if not any(isinstance(one, ClassSet) and one.decision(number) is not None for one in labels):
                     decisions = {class_name: present}
-                    annotate(session, person, id, "label", decisions=decisions, key=keys[id], offered=True)
+                    annotate(
+                        session, person, id, "label", decisions=decisions, key=keys[id], offered=True, drawn="bulk"
+                    )
     with sessions() as session:
         return len(_given(session, person, key))
 

@@ -28,7 +28,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import exclusive, execute
 from hybridal.app.db.pipelining import PIPELINED
-from hybridal.app.db.schema import Lease, Person, QueuedText, Tally, Text, Vote, now
+from hybridal.app.db.schema import Lease, Person, QueuedText, ServedText, Tally, Text, Vote, now
 from hybridal.app.labelling.texts import chunks
 from hybridal.app.project_settings import read
 
@@ -42,6 +42,10 @@ _ROWS: BindParameter[int] = bindparam("rows", expanding=True)
 _DELETE_EXPIRED = delete(Lease).where(Lease.until <= bindparam("time"))
 _LEASE = insert(Lease).execution_options(**PIPELINED)
 _EXTEND = update(Lease).where(Lease.person_number == _ME).values(until=Lease.until + bindparam("more"))
+# Texts that somebody has labelled already were perhaps picked by them, so they do not become served ones.
+_UNSERVED = select(Text.row).where(Text.row.in_(_ROWS), Text.vote_count == 0)
+_UNSERVED = _UNSERVED.where(~select(ServedText).where(ServedText.text_row == Text.row).exists())
+_SERVE = insert(ServedText).from_select(["text_row"], _UNSERVED).execution_options(**PIPELINED)
 _THESE = select(Text).where(Text.row.in_(_ROWS))
 _GIVE_BACK = delete(Lease).where(
     Lease.person_number == _ME,
@@ -155,6 +159,7 @@ def lease_texts(
         until = {row: time + seconds + place / 1000 for place, row in enumerate(more)}
         leases = [{"text_row": row, "person_number": person.number, "until": until[row]} for row in more]
         session.connection().execute(_LEASE, leases)
+        execute(session, _SERVE, rows=more)
     return Served([texts[row] for row in [*rows, *more]], seen[0].left)
 
 

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.app_errors import ConflictError
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import Sessions, count_texts_again, exclusive
-from hybridal.app.db.schema import Annotation, Consensus, Lease, QueuedText, Text, Vote, clean, text_digest
+from hybridal.app.db.schema import Annotation, Consensus, Draw, Text, Vote, clean, now, text_digest
 from hybridal.app.db.search import tidy
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts, move_counts
@@ -193,8 +193,9 @@ def _keep_columns(session: Session, new: Sequence[Row]) -> None:
 def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool, on_progress: Progress) -> None:
     settings, n = read(session), len(new)
     random = stream(settings["seed"], "texts", before)
-    reserved = _reserved(session)
-    held_out = set(random.permutation(n)[: reserve(n, settings, before, reserved)].tolist())
+    aside = reserve(n, settings, before, reserved(session))
+    held_out = set(random.permutation(n)[:aside].tolist())
+    draw = record_draw(session, frame=n, size=len(held_out), upload=True)
     places, shared = random.random(n).tolist(), (random.random(n) < settings["overlap"]).tolist()
     moved = Counter({"texts": n})
     labels = _labels(session, [row.label for row in new], settings["multi_label"])
@@ -207,6 +208,8 @@ def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool, 
                 "id": new[i].id,
                 "body": new[i].text,
                 "split": "validation" if i in held_out else "pool",
+                "draw": draw.number if i in held_out else None,
+                "added": draw.made,
                 "random_order": places[i],
                 "required_votes": settings["overlap_people"] if shared[i] else 1,
                 "open": suggested or not is_complete(labels[i]),
@@ -262,7 +265,7 @@ def _label(session: Session, labels: Sequence[tuple[int, Label]]) -> None:
     ]
     given = [{**one, "person_number": person} for one in columns]
     # No page draws a key with a colon.
-    answers = [{**one, "action": "label", "key": f"file:{one['text_row']}"} for one in given]
+    answers = [{**one, "action": "label", "drawn": "file", "key": f"file:{one['text_row']}"} for one in given]
     made = session.scalars(insert(Annotation).returning(Annotation.number, sort_by_parameter_order=True), answers).all()
     votes = [
         {**one, "annotation_number": answer, "partial": not is_complete(label)}
@@ -291,7 +294,8 @@ def reserve(new: int, settings: Mapping[str, Any], before: int = 0, held_out: in
     return int(min(needed, new // 5))
 
 
-def _reserved(session: Session) -> int:
+def reserved(session: Session) -> int:
+    """Count the texts that are set aside for validation."""
     return session.scalar(select(func.count()).where(Text.split == "validation", Text.deleted.is_(None))) or 0
 
 
@@ -316,18 +320,10 @@ def draw_overlap(session: Session, settings: Mapping[str, Any]) -> None:
         session.execute(update(Text), changes)
 
 
-def grow_reserve(session: Session, settings: Mapping[str, Any]) -> None:
-    """Set more texts aside for validation when the plan needs more than there are.
-
-    They are drawn from the texts without an answer, a lease or a place in the model's queue. A plan that needs fewer
-    gives none back: the queue asks for no more of them than the plan wants, and a later rise uses them again.
-    """
-    exclusive(session)
-    n, held_out = counts(session)["texts"], _reserved(session)
-    known = [select(table.text_row) for table in (Annotation, Lease, QueuedText)]
-    unseen = select(Text.row).where(Text.split == "pool", Text.open, *(Text.row.not_in(rows) for rows in known))
-    rows = session.scalars(unseen.order_by(Text.row)).all()
-    more = max(0, reserve(n, settings) - held_out)
-    drawn = stream(settings["seed"], "reserve", held_out).permutation(len(rows))[:more].tolist()
-    if drawn:
-        session.execute(update(Text), [{"row": rows[i], "split": "validation"} for i in drawn])
+def record_draw(session: Session, frame: int, size: int, upload: bool) -> Draw:
+    """Store what a random draw was made from, so that its labels can be weighted later."""
+    newest = session.scalar(select(func.max(Annotation.number))) or 0
+    draw = Draw(made=now(), newest=newest, upload=upload, frame=frame, size=size)
+    session.add(draw)
+    session.flush()
+    return draw

@@ -87,7 +87,7 @@ def record_result(session: Session, llm: PromptedModel, text: Text, result: LlmR
             own = f"llm:{key[:60]}"  # keys of clients never contain a colon
             several = isinstance(label.answer, frozenset)
             given: dict[str, Any] = {"class_names": sorted(label.answer)} if several else {"class_name": label.answer}
-            annotate(session, person, text.id, "label", comment=label.reason, key=own, **given)
+            annotate(session, person, text.id, "label", comment=label.reason, key=own, drawn="llm", **given)
         except MissingError:  # the class was renamed or deleted meanwhile
             return "unusable"
     return decision

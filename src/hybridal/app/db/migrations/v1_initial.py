@@ -36,6 +36,16 @@ def upgrade() -> None:
         sa.UniqueConstraint("name", name="classes_unique_name"),
     )
     op.create_table(
+        "draws",
+        sa.Column("number", COUNTER, nullable=False),
+        sa.Column("made", NUMBER, nullable=False),
+        sa.Column("newest", COUNTER, nullable=False),
+        sa.Column("upload", sa.Boolean(), nullable=False),
+        sa.Column("frame", sa.Integer(), nullable=False),
+        sa.Column("size", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("number", name="draws_key"),
+    )
+    op.create_table(
         "label_sets",
         sa.Column("number", COUNTER, nullable=False),
         sa.Column("digest", sa.String(length=32), nullable=False),
@@ -112,6 +122,8 @@ def upgrade() -> None:
         sa.Column("suggestion", sa.BigInteger(), nullable=True),
         sa.Column("suggested_set", COUNTER, nullable=True),
         sa.Column("deleted", NUMBER, nullable=True),
+        sa.Column("draw", COUNTER, nullable=True),
+        sa.ForeignKeyConstraint(["draw"], ["draws.number"], name="texts_refer_by_draw"),
         sa.ForeignKeyConstraint(["suggested_set"], ["label_sets.number"], name="texts_refer_by_suggested_set"),
         sa.PrimaryKeyConstraint("row", name="texts_key"),
         sa.UniqueConstraint("id", name="texts_unique_id"),
@@ -174,6 +186,7 @@ def upgrade() -> None:
         sa.Column("flagged", sa.Boolean(), nullable=False),
         sa.Column("comment", sa.String(), nullable=False),
         sa.Column("decides", sa.Boolean(), nullable=False),
+        sa.Column("drawn", sa.String(), nullable=False),
         sa.Column("at", NUMBER, nullable=False),
         sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="annotations_refer_by_class_number"),
         sa.ForeignKeyConstraint(["label_set"], ["label_sets.number"], name="annotations_refer_by_label_set"),
@@ -222,6 +235,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("text_row", "person_number", name="leases_key"),
     )
     op.create_index("leases_by_until", "leases", ["until"])
+    op.create_table(
+        "served_texts",
+        sa.Column("text_row", COUNTER, nullable=False),
+        sa.ForeignKeyConstraint(["text_row"], ["texts.row"], name="served_texts_refer_by_text_row"),
+        sa.PrimaryKeyConstraint("text_row", name="served_texts_key"),
+    )
     op.create_table(
         "llm_answers",
         sa.Column("question", sa.String(length=64), nullable=False),
