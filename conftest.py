@@ -29,6 +29,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 # Read once, when the hub's client is imported: it must stand before any test module imports it.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+# Results must not depend on the processor that runs the tests: all compute in float32, unless a test asks for bfloat16.
+os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE"
+
 _SLOW_TO_START = {"chromium", "laboratory", "nodes"}
 
 # Triton comes with torch's builds for CUDA; without it these cannot be imported for doctests.

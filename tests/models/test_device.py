@@ -56,6 +56,26 @@ def test_mixed_precision_is_used_only_where_it_is_fast(monkeypatch: pytest.Monke
     assert choose_device("cuda") == Device("cuda", "fp32")
 
 
+@pytest.mark.usefixtures("no_gpu")
+def test_processors_with_instructions_for_it_compute_in_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)
+    chosen = choose_device("cpu")
+    assert chosen == Device("cpu", "bf16")
+    assert (chosen.matmul_dtype, chosen.rounds_operands, chosen.description) == (torch.float32, True, "cpu in bf16")
+    assert choose_device("cpu", "fp32") == Device("cpu", "fp32")
+    assert choose_device("cpu", plain=True) == Device("cpu", "fp32", fast=False)
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "avx512_core")
+    assert choose_device("cpu") == Device("cpu", "fp32")
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_AMX")
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    assert choose_device("cpu") == Device("cpu", "fp32")
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True)
+    assert choose_device("cpu") == Device("cpu", "bf16")
+
+
 @pytest.mark.parametrize("wanted", ["gpu", "xpu", "meta", "cuda:x", ""])
 def test_unknown_device_is_refused(wanted: str) -> None:
     with pytest.raises(

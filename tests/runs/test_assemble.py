@@ -16,7 +16,9 @@ from hybridal.annotators.callback import Callback
 from hybridal.backbones import hub_models
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
+from hybridal.core.rules import protocol
 from hybridal.errors import UserError
+from hybridal.models import device
 from hybridal.runs import assemble
 from hybridal.runs.assemble import build_experiment, build_model, find_task, surroundings, watched
 from hybridal.runs.settings import Settings
@@ -80,8 +82,8 @@ def test_sizes_are_counts_from_one_on_and_shares_below(
 
 
 def test_the_published_splits_follow_the_seed_of_the_run(asked: list[dict[str, Any]]) -> None:
-    for protocol, overrides in (("paper", {}), ("reference", {}), ("reference", {"split_seed": 3})):
-        find_task(Settings("x", protocol=protocol, seed=11, overrides=overrides))
+    for name, overrides in (("paper", {}), ("reference", {}), ("reference", {"split_seed": 3})):
+        find_task(Settings("x", protocol=name, seed=11, overrides=overrides))
     assert [call["split_seed"] for call in asked] == [42, 11, 3]
 
 
@@ -171,8 +173,15 @@ def test_annotator_is_called_only_for_unlabelled_texts() -> None:
 
 
 def test_versions_and_hardware_are_recorded() -> None:
-    found = surroundings("cpu")
+    found = surroundings("cpu", protocol("best"))
     assert found["versions"]["hybridal"] == __version__
     assert found["versions"]["torch"] == torch.__version__
     assert found["versions"]["python"] == platform.python_version()
     assert found["hardware"]["device"] == "cpu"
+
+
+def test_the_precision_of_a_processor_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "multiplies_bfloat16", lambda: True)
+    rules = {name: protocol("best", {"precision": name}) for name in ("auto", "fp32")}
+    found = {name: surroundings("cpu", asked)["hardware"]["device"] for name, asked in rules.items()}
+    assert found == {"auto": "cpu in bf16", "fp32": "cpu"}

@@ -242,7 +242,7 @@ class ActiveLearner(Learner):
 
     def _origin(self) -> dict[str, Any]:
         """Return the key of this learner and its environment; the key distinguishes the folder from that of a run."""
-        return {"key": self._key, **surroundings(self.settings.device)}
+        return {"key": self._key, **surroundings(self.settings.device, self.settings.rules)}
 
     @property
     def model(self) -> TextClassifier:

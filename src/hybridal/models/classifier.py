@@ -23,8 +23,9 @@ from hybridal.models.encoders.classifier_module import ClassifierOutput
 from hybridal.models.encoders.dropout import MaskDropout
 from hybridal.models.encoders.foreign_encoder import ForeignClassifier, ForeignEncoder
 from hybridal.models.encoders.frozen_layers import FrozenStates
-from hybridal.models.encoders.layers import Build, Encoder
+from hybridal.models.encoders.layers import Build, Embedding, Encoder, Linear
 from hybridal.models.encoders.mean_classifier import MeanClassifier
+from hybridal.models.encoders.rounded_linear import RoundedLinear
 from hybridal.models.encoders.word_embedding import RowGradientEmbedding
 from hybridal.models.export.native_export import is_native_exportable
 from hybridal.models.export.portable_export import pooled_classifier, save_portable
@@ -265,7 +266,8 @@ def _build(device: Device, train_layers: int | None) -> Build:
     fast = device.fast and device.torch.type == "cpu"
     return Build(
         dropout=MaskDropout if fast else nn.Dropout,
-        word_embedding=RowGradientEmbedding if fast else None,
+        linear=RoundedLinear if device.rounds_operands else Linear,
+        word_embedding=RowGradientEmbedding if fast else Embedding,
         trained_layers=train_layers,
         product_bias=device.fast,
         matmul_dtype=device.matmul_dtype,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,9 @@ import torch
 from hybridal.errors import UserError
 from hybridal.models.process_settings import make_deterministic
 
+# Values of oneDNN's variable that exclude the instructions for bfloat16.
+WITHOUT_BFLOAT16 = ("SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE", "AVX512_CORE_VNNI")
+
 
 @dataclass(frozen=True)
 class Device:
@@ -17,7 +21,8 @@ class Device:
 
     Attributes:
         kind: As in `torch.device`.
-        precision: "fp32", or "bf16" for matrix products in bfloat16 with weights in float32.
+        precision: "fp32", or "bf16" for matrix products in bfloat16 with weights in float32. On a processor, only our
+            own encoders know bf16.
         fast: Use the fast paths: packed texts on a processor, recorded graphs on a GPU.
     """
 
@@ -30,9 +35,14 @@ class Device:
         return torch.device(self.kind)
 
     @property
+    def rounds_operands(self) -> bool:
+        """Whether linear layers round their operands themselves (`encoders.rounded_linear`): bf16 on a processor."""
+        return self.precision == "bf16" and self.torch.type == "cpu"
+
+    @property
     def matmul_dtype(self) -> Any:
-        """The precision as an argument of `encoders.layers.Build`."""
-        return torch.float32 if self.precision == "fp32" else torch.bfloat16
+        """The precision as an argument of `encoders.layers.Build`; other than float32 only where autocast is used."""
+        return torch.float32 if self.precision == "fp32" or self.rounds_operands else torch.bfloat16
 
     def synchronise(self) -> None:
         """Wait for the work that this thread launched, so that a clock shows its time."""
@@ -43,7 +53,10 @@ class Device:
 
     @property
     def description(self) -> str:
-        return str(torch.cuda.get_device_name(self.torch)) if self.torch.type == "cuda" else self.torch.type
+        """The name of a GPU, or the kind; a processor's precision is part of it, because results depend on it."""
+        if self.torch.type == "cuda":
+            return str(torch.cuda.get_device_name(self.torch))
+        return f"{self.torch.type} in bf16" if self.rounds_operands else self.torch.type
 
 
 def choose_device(wanted: str = "auto", precision: str = "auto", plain: bool = False) -> Device:
@@ -51,7 +64,7 @@ def choose_device(wanted: str = "auto", precision: str = "auto", plain: bool = F
 
     Args:
         wanted: auto, cpu, cuda, cuda:N or mps. `auto` never takes Apple's GPU (mps).
-        precision: "auto" uses bf16 where it is faster, else "fp32".
+        precision: "auto" uses bf16 where it is faster (a GPU or a processor with instructions for it), else "fp32".
         plain: Do without the fast paths: slower, and easier to debug. `mps` always does.
 
     Returns:
@@ -60,7 +73,7 @@ def choose_device(wanted: str = "auto", precision: str = "auto", plain: bool = F
     Raises:
         UserError: If there is no such device.
 
-    >>> choose_device("cpu")
+    >>> choose_device("cpu", precision="fp32")
     Device(kind='cpu', precision='fp32', fast=True)
     """
     if wanted == "auto":
@@ -83,8 +96,19 @@ def choose_device(wanted: str = "auto", precision: str = "auto", plain: bool = F
         if (torch.device(wanted).index or 0) >= count:
             raise UserError(f"`device` {wanted}: this machine has {count} GPU(s), counted from 0.", field="device")
         make_deterministic()
-    mixed = precision == "auto" and kind == "cuda" and torch.cuda.is_bf16_supported()
-    return Device(wanted, "bf16" if mixed else "fp32", fast=not plain and kind != "mps")
+    fast = not plain and kind != "mps"
+    supported = torch.cuda.is_bf16_supported() if kind == "cuda" else fast and kind == "cpu" and multiplies_bfloat16()
+    return Device(wanted, "bf16" if precision == "auto" and supported else "fp32", fast)
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether the processor has instructions for products of bfloat16 (AVX512-BF16 or AMX), and oneDNN may use them.
+
+    Otherwise oneDNN emulates the products, which takes longer than float32.
+    """
+    allowed = os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper() not in WITHOUT_BFLOAT16
+    supported: bool = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return allowed and supported and torch.backends.mkldnn.is_available()
 
 
 def ready_for_threads(device: str, strictly: bool) -> None:

@@ -25,6 +25,7 @@ from hybridal.signals import SIGNALS, Signal
 from hybridal.tasks import Task, load_task
 
 if TYPE_CHECKING:
+    from hybridal.models.device import Device
     from hybridal.models.encoder_candidates import EncoderCandidates
     from hybridal.models.transformer import TransformerModel
 
@@ -81,6 +82,13 @@ def check_signals(signals: Iterable[Signal], rules: Rules, task: Task, validatio
             )
 
 
+def device_of(device: str, rules: Rules) -> Device:
+    """The device that is asked for, with the precision of the rules."""
+    from hybridal.models.device import choose_device
+
+    return choose_device(device, rules.precision, plain=rules.arithmetic == "plain")
+
+
 def build_model(
     settings: Settings,
     task: Task,
@@ -89,15 +97,13 @@ def build_model(
     backbone: Backbone | None = None,
 ) -> TransformerModel:
     """Build the model of one encoder and tokenise the texts; load the backbone of the settings if none is given."""
-    from hybridal.models.device import choose_device
     from hybridal.models.transformer import TransformerModel
 
     rules = settings.rules
-    device = choose_device(settings.device, rules.precision, plain=rules.arithmetic == "plain")
     observer = observer or Observer()
     backbone = backbone or load_backbone(settings.backbone, task, observer.message)
     features = any(signal.needs_features for signal in signals)
-    return TransformerModel(task, backbone, rules, settings.seed, device, features, observer)
+    return TransformerModel(task, backbone, rules, settings.seed, device_of(settings.device, rules), features, observer)
 
 
 def build_loop_model(
@@ -132,16 +138,14 @@ def build_experiment(
     return Experiment(task, model, settings.rules, settings.seed, acquisition, signals, oracle, every)
 
 
-def surroundings(device: str) -> dict[str, Any]:
-    """Return the versions and the hardware, for `run.json`."""
-    from hybridal.models.device import choose_device
-
+def surroundings(device: str, rules: Rules) -> dict[str, Any]:
+    """Return the versions and the hardware, for `run.json`; the device with its precision where that is a choice."""
     names = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn")
     return {
         "versions": {"hybridal": __version__, "python": platform.python_version()} | {n: version(n) for n in names},
         "hardware": {
             "machine": platform.machine(),
             "cores": os.cpu_count(),
-            "device": choose_device(device).description,
+            "device": device_of(device, rules).description,
         },
     }

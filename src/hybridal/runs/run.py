@@ -59,7 +59,10 @@ def begin(settings: Settings, path: Path, observer: Observer | None = None) -> R
     settings = inputs.settings
     if settings.labels is not None:  # `resume` may be called from another working directory
         settings = replace(settings, labels=str(Path(settings.labels).absolute()))
-    about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings(settings.device)}
+    about = {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        **surroundings(settings.device, settings.rules),
+    }
     return RunFolder.create(path, settings, inputs.task, about, inputs.backbone)
 
 
@@ -101,7 +104,7 @@ def resume_run(
         if ended and not recompute and (state is None or state.round == len(history)):
             return history
         if not is_finished(settings.rules.rounds, schedule, history, should_stop):
-            here = surroundings(settings.device)
+            here = surroundings(settings.device, settings.rules)
             record_environment(folder.path, folder.about(), here, len(history), observer.message)
         annotator = None
         if settings.labels is not None:

@@ -15,7 +15,8 @@ from hybridal.backbones import Backbone
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
 from hybridal.models.encoders.batches import PaddedBatch
-from hybridal.models.encoders.layers import Build
+from hybridal.models.encoders.layers import Build, Linear
+from hybridal.models.encoders.rounded_linear import RoundedLinear
 from hybridal.models.loading import load_module
 from hybridal.tasks import Task
 
@@ -75,9 +76,10 @@ def test_an_autocast_of_the_caller_has_no_effect(
 
 
 def test_the_device_of_a_classifier_decides_its_precision(tiny: Backbone, task: Task) -> None:
-    for precision, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
+    for precision, linear in (("fp32", Linear), ("bf16", RoundedLinear)):
         classifier = Classifier(tiny, task.classes, 7, Device("cpu", precision))
-        assert classifier.module.build.matmul_dtype == classifier.encoder.build.matmul_dtype == dtype
+        assert classifier.module.build.matmul_dtype == classifier.encoder.build.matmul_dtype == torch.float32
+        assert classifier.module.build.linear is classifier.encoder.build.linear is linear
 
 
 @KINDS

@@ -37,7 +37,7 @@ class Comparison:
         about = {
             "schedules": schedules,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            **surroundings(settings.device),
+            **surroundings(settings.device, settings.rules),
         }
         return cls(RunFolder.create(path, inputs.settings, inputs.task, about))
 
@@ -74,7 +74,7 @@ class Comparison:
                 return
             preload_torch()
             settings = on_device(self.settings, device)
-            here, recorded = surroundings(settings.device), len(self.folder.history())
+            here, recorded = surroundings(settings.device, settings.rules), len(self.folder.history())
             record_environment(self.folder.path, self.folder.about(), here, recorded, observer.message)
 
             def record(round_record: Round) -> None:

@@ -92,7 +92,7 @@ def reopen_study(folder: StudyFolder, engine: Engine, notify: Notify = silent) -
 
 def _surroundings(engine: Engine, device: str) -> dict[str, Any]:
     """Versions of this machine, which Ray workers must have too, and the device that the engine reports."""
-    words, here = engine.device(device), surroundings("cpu")
+    words, here = engine.device(device), surroundings("cpu", Rules())
     return {**here, "hardware": {**here["hardware"], "device": words}}
 
 

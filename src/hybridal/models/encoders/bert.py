@@ -83,7 +83,7 @@ class Electra(Encoder):
         self.config, self.build = config, build
         self.embeddings = BertEmbeddings(config, build, config.embedding_size)
         if config.embedding_size != config.hidden_size:
-            self.embeddings_project = Linear(config.embedding_size, config.hidden_size)
+            self.embeddings_project = build.linear(config.embedding_size, config.hidden_size)
         self.encoder = Layers(config, build)
         self.freeze()
 
@@ -145,7 +145,7 @@ class Layer(nn.Module):  # type: ignore[misc]
     def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
         self.attention = Attention(config, build)
-        self.intermediate = Intermediate(config)
+        self.intermediate = Intermediate(config, build)
         self.output = Residual(config.intermediate_size, config, build)
 
     def forward(self, queries: Tensor, states: Tensor, batch: PaddedBatch | PackedBatch, _shared: Any) -> Tensor:
@@ -170,7 +170,7 @@ class SelfAttention(nn.Module):  # type: ignore[misc]
         super().__init__()
         width = config.hidden_size
         self.heads, self.dropout = config.num_attention_heads, build.dropout(config.attention_probs_dropout_prob)
-        self.query, self.key, self.value = (Linear(width, width) for _ in range(3))
+        self.query, self.key, self.value = (build.linear(width, width) for _ in range(3))
 
     def forward(self, queries: Tensor, states: Tensor, batch: PaddedBatch | PackedBatch) -> Tensor:
         query, key, value = (

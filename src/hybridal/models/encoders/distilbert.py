@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from hybridal.models.encoders.batches import PackedBatch, PaddedBatch
-from hybridal.models.encoders.layers import Build, Config, Embedding, EmbeddingSum, Encoder, Linear, split_heads
+from hybridal.models.encoders.layers import Build, Config, Embedding, EmbeddingSum, Encoder, split_heads
 
 # What a configuration means that leaves a field out, as in transformers.
 DEFAULTS = {
@@ -75,7 +75,7 @@ class Attention(nn.Module):  # type: ignore[misc]
     def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
         self.heads, self.dropout = config.n_heads, build.dropout(config.attention_dropout)
-        self.q_lin, self.k_lin, self.v_lin, self.out_lin = (Linear(config.dim, config.dim) for _ in range(4))
+        self.q_lin, self.k_lin, self.v_lin, self.out_lin = (build.linear(config.dim, config.dim) for _ in range(4))
 
     def forward(self, queries: Tensor, states: Tensor, batch: PaddedBatch | PackedBatch) -> Tensor:
         query, key, value = (
@@ -91,7 +91,7 @@ class FeedForward(nn.Module):  # type: ignore[misc]
     def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
         self.dropout = build.dropout(config.dropout)
-        self.lin1, self.lin2 = Linear(config.dim, config.hidden_dim), Linear(config.hidden_dim, config.dim)
+        self.lin1, self.lin2 = build.linear(config.dim, config.hidden_dim), build.linear(config.hidden_dim, config.dim)
 
     def forward(self, states: Tensor) -> Tensor:
         out: Tensor = self.dropout(self.lin2(nn.functional.gelu(self.lin1(states))))

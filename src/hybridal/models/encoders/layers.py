@@ -35,46 +35,6 @@ class Config(SimpleNamespace):
         return dict(vars(self))
 
 
-@dataclass(frozen=True)
-class Build:
-    """How a classifier's modules are built.
-
-    Attributes:
-        dropout: Class of all dropout layers.
-        word_embedding: Class of the word embedding.
-        first_token_only: The head reads only the first token of each text. The last layer then computes only that token
-            of packed texts, and BERT gets its pooler.
-        trained_layers: Number of top layers to train; the layers below and the embeddings are frozen. None trains all.
-        product_bias: Compute MPNet's position bias as a matrix product. Its gradient is deterministic on a GPU; that of
-            the lookup is not.
-        matmul_dtype: Operands of matrix products and of attention are rounded to it. Weights, their gradients, layer
-            norms and logits are float32 in any case.
-    """
-
-    dropout: type[nn.Dropout] = nn.Dropout
-    word_embedding: type[nn.Embedding] | None = None
-    first_token_only: bool = False
-    trained_layers: int | None = None
-    product_bias: bool = False
-    matmul_dtype: torch.dtype = torch.float32
-
-    def words(self, config: Config, width: int, padding: int) -> nn.Embedding:
-        """The word embedding."""
-        return (self.word_embedding or Embedding)(config.vocab_size, width, padding_idx=padding)
-
-    def autocast(self, device: Any) -> AbstractContextManager[Any]:
-        """Use `matmul_dtype` inside; an autocast around it has no effect."""
-        exact = self.matmul_dtype == torch.float32
-        inside: AbstractContextManager[Any] = torch.autocast(
-            device.type, dtype=None if exact else self.matmul_dtype, enabled=not exact
-        )
-        return inside
-
-
-# Torch's own modules, everything trained.
-PLAIN = Build()
-
-
 class Linear(nn.Linear):  # type: ignore[misc]
     """A linear layer without initial weights: they are loaded or drawn later.
 
@@ -88,6 +48,48 @@ class Embedding(nn.Embedding):  # type: ignore[misc]
     """An embedding without initial weights, as `Linear`."""
 
     def reset_parameters(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Build:
+    """How a classifier's modules are built.
+
+    Attributes:
+        dropout: Class of all dropout layers.
+        linear: Class of the linear layers of the encoder.
+        word_embedding: Class of the word embedding.
+        first_token_only: The head reads only the first token of each text. The last layer then computes only that token
+            of packed texts, and BERT gets its pooler.
+        trained_layers: Number of top layers to train; the layers below and the embeddings are frozen. None trains all.
+        product_bias: Compute MPNet's position bias as a matrix product. Its gradient is deterministic on a GPU; that of
+            the lookup is not.
+        matmul_dtype: Operands of matrix products and of attention are rounded to it. Weights, their gradients, layer
+            norms and logits are float32 in any case.
+    """
+
+    dropout: type[nn.Dropout] = nn.Dropout
+    linear: type[Linear] = Linear
+    word_embedding: type[nn.Embedding] = Embedding
+    first_token_only: bool = False
+    trained_layers: int | None = None
+    product_bias: bool = False
+    matmul_dtype: torch.dtype = torch.float32
+
+    def words(self, config: Config, width: int, padding: int) -> nn.Embedding:
+        """The word embedding."""
+        return self.word_embedding(config.vocab_size, width, padding_idx=padding)
+
+    def autocast(self, device: Any) -> AbstractContextManager[Any]:
+        """Use `matmul_dtype` inside; an autocast around it has no effect."""
+        exact = self.matmul_dtype == torch.float32
+        inside: AbstractContextManager[Any] = torch.autocast(
+            device.type, dtype=None if exact else self.matmul_dtype, enabled=not exact
+        )
+        return inside
+
+
+# Torch's own modules, everything trained.
+PLAIN = Build()
 
 
 class Encoder(nn.Module):  # type: ignore[misc]
@@ -234,9 +236,9 @@ class EmbeddingSum(nn.Module):  # type: ignore[misc]
 class Intermediate(nn.Module):  # type: ignore[misc]
     """The first half of a feed-forward block."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
-        self.dense = Linear(config.hidden_size, config.intermediate_size)
+        self.dense = build.linear(config.hidden_size, config.intermediate_size)
 
     def forward(self, states: Tensor) -> Tensor:
         return nn.functional.gelu(self.dense(states))
@@ -247,7 +249,7 @@ class Residual(nn.Module):  # type: ignore[misc]
 
     def __init__(self, inputs: int, config: Config, build: Build) -> None:
         super().__init__()
-        self.dense = Linear(inputs, config.hidden_size)
+        self.dense = build.linear(inputs, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = build.dropout(config.hidden_dropout_prob)
 

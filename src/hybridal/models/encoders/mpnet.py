@@ -17,7 +17,6 @@ from hybridal.models.encoders.layers import (
     EmbeddingSum,
     Encoder,
     Intermediate,
-    Linear,
     Residual,
     split_heads,
 )
@@ -137,7 +136,7 @@ class Layer(nn.Module):  # type: ignore[misc]
     def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
         self.attention = Attention(config, build)
-        self.intermediate = Intermediate(config)
+        self.intermediate = Intermediate(config, build)
         self.output = Residual(config.intermediate_size, config, build)
 
     def forward(self, queries: Tensor, states: Tensor, batch: PaddedBatch | PackedBatch, shared: Shared) -> Tensor:
@@ -163,7 +162,7 @@ class SelfAttention(nn.Module):  # type: ignore[misc]
         super().__init__()
         width = config.hidden_size
         self.heads = config.num_attention_heads
-        self.q, self.k, self.v, self.o = (Linear(width, width) for _ in range(4))
+        self.q, self.k, self.v, self.o = (build.linear(width, width) for _ in range(4))
         self.dropout = build.dropout(config.attention_probs_dropout_prob)
 
     def forward(self, queries: Tensor, states: Tensor, batch: PaddedBatch | PackedBatch, shared: Shared) -> Tensor:

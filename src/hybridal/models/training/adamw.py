@@ -57,3 +57,5 @@ class AdamW:
                 amsgrad=False,
                 maximize=False,
             )
+            # The fused kernel does not count as a change; `RoundedLinear` asks by it whether its copy is stale.
+            torch.autograd.graph.increment_version([self._named[name] for name in moved])
