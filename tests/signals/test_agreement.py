@@ -79,3 +79,19 @@ def test_drift_is_the_z_of_mcnemar_and_never_negative(checks: list[int], data: s
     found = Drift().change(*(Drift().snapshot(model(rows, answers, checks)) for answers in (first, second)))
     expected = 0.0 if more <= fewer else (more - fewer) / (more + fewer) ** 0.5
     assert abs(found - expected) < 1e-12
+
+
+def test_with_several_labels_a_probe_that_gives_no_class_is_not_contradicted() -> None:
+    def against(logits: list[list[float]], probe: list[list[float]]) -> FakeModel:
+        sample = Sample(np.arange(len(logits)), np.array(logits), lambda: np.array(probe))
+        return FakeModel([[0.0, 1.0, 0.0]], [1], unlabelled=sample, label_sets=LabelSets(3))
+
+    unsure, sure = [[-3.0, -2.0, -1.0]] * 25, [[1.0, -2.0, 2.0]] * 25
+    follows, differs = [[5.0, -5.0, 6.0]] * 25, [[-5.0, 5.0, -5.0]] * 25
+    quiet = Drift().snapshot(against(follows, unsure))
+    assert Drift().change(quiet, Drift().snapshot(against(differs, unsure))) == 0.0
+    quiet = Drift().snapshot(against(follows, sure))
+    assert Drift().change(quiet, Drift().snapshot(against(differs, sure))) == 5.0
+    # A probe that becomes sure of an answer which the model has not given before is no drift.
+    unlike = Drift().snapshot(against(differs, unsure))
+    assert Drift().change(unlike, Drift().snapshot(against(differs, sure))) == 0.0

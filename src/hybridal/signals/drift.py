@@ -19,6 +19,10 @@ class Drift(Signal):
     more; a model that forgets contradicts the probe more often. The statistic uses the unlabelled texts on which the
     model contradicts the probe in only one of the two rounds; by chance, half of them would be in each round.
 
+    The model contradicts the probe where their most probable classes differ. If a text may have several classes, only
+    texts count to which the probe gives one, with a probability above 0.5. Otherwise its most probable class is hardly
+    more than a guess, and a model that has learnt contradicts it as one that forgets does.
+
     >>> quiet = {"rows": np.arange(20), "contradicts": np.zeros(20, dtype=bool)}
     >>> loud = {"rows": np.arange(20), "contradicts": np.arange(20) < 9}
     >>> Drift().change(quiet, loud), Drift().change(loud, quiet)
@@ -35,10 +39,12 @@ class Drift(Signal):
 
     def snapshot(self, model: ModelView) -> Snapshot:
         sample = model.unlabelled()
-        return {
-            "rows": sample.rows.copy(),
-            "contradicts": sample.logits.argmax(axis=1) != sample.probe().argmax(axis=1),
-        }
+        probe = sample.probe()
+        contradicts = sample.logits.argmax(axis=1) != probe.argmax(axis=1)
+        if not model.objective.multi_label:
+            return {"rows": sample.rows.copy(), "contradicts": contradicts}
+        answers = (probe > 0).any(axis=1)
+        return {"rows": sample.rows[answers], "contradicts": contradicts[answers]}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
         _, old, new = np.intersect1d(before["rows"], now["rows"], assume_unique=True, return_indices=True)
