@@ -12,6 +12,7 @@ from hybridal import ActiveLearner
 from hybridal.cli.predict_command import FileRows
 from hybridal.learners.shards import PoolPredictions
 from hybridal.learners.text_classifier import TextClassifier
+from hybridal.measures.evidence import Evidence
 from hybridal.tasks import Task
 from hybridal.testing.small import multi_label_task, toy_task
 
@@ -261,3 +262,69 @@ def test_a_sample_of_a_file_is_random_and_in_order(tmp_path: Path) -> None:
     assert found == sorted({*found})
     assert len(found) == 100
     assert 400 < np.mean(found) < 600
+
+
+def with_random_labels(model: Path, to: Path, count: int) -> Path:
+    """The model as if it had answered so many random labels rightly, half of them surely."""
+    folder, sure = copied(model, to), np.repeat([0.9, 0.4], count)
+    evidence = Evidence(sure, sure > 0.5, np.where(sure > 0.5, 1.0, 0.3), sure, False)
+    (folder / "random_labels.json").write_text(json.dumps(evidence.to_json()))
+    return folder
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_answers_and_sets_are_marked_with_what_they_promise(
+    unbroken: Path, reviews: Path, tmp_path: Path, suffix: str
+) -> None:
+    folder, target = with_random_labels(unbroken / "model", tmp_path / "model", 200), tmp_path / f"found{suffix}"
+    options = ("--max-error", 0.02, "--sets", 0.6, "--out", target, "--device", "cpu")
+    ended = hybridal("predict", folder, reviews, *options, "--json")
+    assert (ended.code, ended.stderr) == (0, "")
+    if suffix == ".jsonl":
+        found = pd.read_json(target, lines=True)
+    else:
+        found = pd.read_csv(target) if suffix == ".csv" else pd.read_parquet(target)
+    assert list(found) == ["id", "decision", "label", "confidence", "set", "p(food)", "p(sport)"]
+    assert (found["decision"] == np.where(found["confidence"] >= 0.9, "answer", "ask")).all()
+    for _, row in found.iterrows():
+        classes = json.loads(row["set"]) if suffix == ".csv" else [*row["set"]]
+        assert classes[0] == row["label"]
+        assert len(classes) == 1 + (min(row["p(food)"], row["p(sport)"]) >= 0.3)
+    about = json.loads(ended.stdout)
+    assert about["answered"] == (found["decision"] == "answer").sum()
+    assert (about["max_error"], about["confidence"], about["random_labels"]) == (0.02, 0.95, 400)
+    assert (about["threshold"], about["sets"], about["set_threshold"]) == (0.9, 0.6, 0.3)
+
+
+def test_a_sentence_says_what_is_promised(unbroken: Path, reviews: Path, tmp_path: Path) -> None:
+    folder = with_random_labels(unbroken / "model", tmp_path / "model", 200)
+    ended = hybridal("predict", folder, reviews, "--max-error", 0.02, "--sets", 0.6, "--device", "cpu")
+    sentence = ended.stdout.splitlines()[-1]
+    assert "of which at most 2% are wrong with 95% confidence, by 400 random labels; people answer" in sentence
+    assert "The sets contain the true classes of at least 60% of the texts, with 95% confidence" in sentence
+
+
+def test_too_few_random_labels_are_told_before_anything_is_predicted(unbroken: Path, reviews: Path) -> None:
+    ended = hybridal("predict", unbroken, reviews, "--max-error", 0.02, "--device", "cpu")
+    assert ended.code == 2
+    assert "--max-error: At most 2% wrong cannot be promised with 95% confidence by 40 random" in ended.stderr
+    assert not reviews.with_name("reviews-predictions.csv").exists()
+
+
+def test_promises_need_a_model_with_random_labels(unbroken: Path, reviews: Path, tmp_path: Path) -> None:
+    folder = copied(unbroken / "model", tmp_path / "model")
+    (folder / "random_labels.json").unlink()
+    ended = hybridal("predict", folder, reviews, "--sets", 0.9, "--device", "cpu")
+    assert ended.code == 2
+    assert "has no random labels that it has not learnt, so nothing can be promised" in ended.stderr
+    ended = hybridal("predict", reviews, "--classes", "a,b", "--sets", 0.9, *WITHOUT_RUN)
+    assert ended.code == 2
+    assert "--max-error and --sets need a RUN or a model folder" in ended.stderr
+
+
+def test_damaged_random_labels_are_named(unbroken: Path, reviews: Path, tmp_path: Path) -> None:
+    folder = copied(unbroken / "model", tmp_path / "model")
+    (folder / "random_labels.json").write_text("{}")
+    ended = hybridal("predict", folder, reviews, "--device", "cpu")
+    assert ended.code == 2
+    assert "random_labels.json is damaged" in ended.stderr

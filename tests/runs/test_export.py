@@ -18,8 +18,9 @@ from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.core.rounds import Cost, Metrics, MultiLabelMetrics, Round
 from hybridal.errors import UserError
+from hybridal.measures.evidence import Evidence
 from hybridal.runs.cards import label_card, model_card
-from hybridal.runs.export import export_model, finished_model, labelled, labels_csv
+from hybridal.runs.export import export_model, finished_model, labelled, labels_csv, read_evidence
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.tasks.task import Split, Task
@@ -89,6 +90,37 @@ def test_everything_is_in_one_folder(export: Export) -> None:
         "hybridal": __version__,
     }
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_promises_are_in_the_config_the_card_and_a_file_of_their_own(tmp_path: Path) -> None:
+    sure, target = np.repeat([0.9, 0.4], 200), tmp_path / "model"
+    evidence = Evidence(sure, sure > 0.5, np.where(sure > 0.5, 1.0, 0.3), sure, multi_label=False)
+    weights = Writes("model.safetensors")
+    export_model(weights, Writes("tokenizer.json"), TASK, SETTINGS, fact_of(), target, evidence)
+    found = read_evidence(target)
+    assert found is not None
+    assert found.promise(0.02) == evidence.promise(0.02)
+    about = json.loads((target / "config.json").read_text())["promises"]
+    assert (about["random_labels"], about["confidence"]) == (400, 0.95)
+    assert about["answers"][0] == {"max_error": 0.02, "threshold": 0.9, "share": 0.5}
+    card = (target / "README.md").read_text()
+    assert "by 400 random labels that it has not learnt" in card
+    assert "| at most 1% | nothing | – |\n| at most 2% | 50% | 0.9000 |\n" in card
+
+
+def test_promises_of_the_encoder_are_removed(tmp_path: Path) -> None:
+    """The encoder may be an exported classifier; what was promised of it says nothing about this one."""
+
+    class WithPromises(Writes):
+        def save(self, folder: Path, temperature: float = 1.0) -> None:
+            super().save(folder, temperature)
+            (folder / "config.json").write_text('{"promises": {"random_labels": 400}, "kept": 1}')
+
+    target = tmp_path / "model"
+    export_model(WithPromises("model.safetensors"), Writes("tokenizer.json"), TASK, SETTINGS, fact_of(), target)
+    assert json.loads((target / "config.json").read_text()) == {"kept": 1}
+    assert read_evidence(target) is None
+    assert "random labels" not in (target / "README.md").read_text()
 
 
 def test_the_card_describes_how_the_model_was_trained(export: Export) -> None:

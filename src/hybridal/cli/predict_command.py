@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,9 +15,11 @@ from hybridal.cli import options as o
 from hybridal.errors import RunError, UserError
 
 if TYPE_CHECKING:
+    from hybridal.learners.predictions import Promised
     from hybridal.learners.text_classifier import TextClassifier
     from hybridal.tasks.read import Rows
 
+CONFIDENCE = 0.95
 SAMPLE_SIZE = 512  # texts by which a model without labels is centred
 
 
@@ -47,6 +49,14 @@ def predict(
         bool, typer.Option("--multi-label", help="Without a RUN: a text may have several classes or none.")
     ] = False,
     backbone: Annotated[str | None, typer.Option(help="Without a RUN: the encoder (default: minilm).")] = None,
+    max_error: Annotated[
+        float | None,
+        typer.Option(help="Mark each text as `answer` or `ask`: of those answered, at most this share is wrong."),
+    ] = None,
+    sets: Annotated[
+        float | None, typer.Option(help="Write sets of classes that contain the true ones of this share of texts.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Probability with which --max-error and --sets hold.")] = CONFIDENCE,
     device: o.DeviceName = None,
     ray: Annotated[
         str | None, typer.Option(help="A Ray cluster that predicts file after file: HOST:PORT, auto or local.")
@@ -60,6 +70,10 @@ def predict(
     Without a RUN, name the classes (--classes) or describe them (--descriptions): no label is needed, and the
     probabilities are cautious.
 
+    With --max-error 0.02, the column `decision` says which texts the model answers: at most 2% of those are wrong, with
+    95% confidence. With --sets 0.95, the column `set` has the possible classes of each text. Both are tested on random
+    labels that the model has not learnt, and hold for texts like those.
+
     With --ray, predict all files of a folder on a cluster; run the same command again to predict the missing ones.
     """
     from hybridal.runs.export import model_folder
@@ -70,13 +84,16 @@ def predict(
     run, file = _run_and_file(paths, about)
     if run is None and ray is not None:
         raise UserError("--ray needs a RUN or a model folder, from which the workers read the model.")
+    asked = Asked(max_error, sets, confidence)
+    if asked.anything and (run is None or ray is not None):
+        raise UserError("--max-error and --sets need a RUN or a model folder with random labels, and no --ray.")
     try:
         if run is None:
             load = partial(about.model, rows := FileRows(file, text, id, drop_empty), device or "auto")
             found = replace(_predict_file(load, rows, out), labels_learnt=0)
         elif ray is None:
             load = partial(_load, model_folder(run), device or "auto")
-            found = _predict_file(load, FileRows(file, text, id, drop_empty), out)
+            found = _predict_file(load, FileRows(file, text, id, drop_empty), out, asked)
         else:
             found = _predict_pool(model_folder(run), file, text, id, out, drop_empty, device or "auto", ray)
     except NoColumnError as error:
@@ -91,7 +108,8 @@ def predict(
 class Predicted:
     """What was written where; `files` counts the predicted files of a folder, `kept` those that existed already.
 
-    `labels_learnt` is 0 if the classes are known by names and descriptions alone.
+    `labels_learnt` is 0 if the classes are known by names and descriptions alone. `answered` of the texts are answered
+    from the confidence `threshold` on, as `random_labels` allow; a class is in a set from `set_threshold` on.
     """
 
     target: str
@@ -100,6 +118,13 @@ class Predicted:
     files: int | None = None
     kept: int | None = None
     labels_learnt: int | None = None
+    answered: int | None = None
+    max_error: float | None = None
+    sets: float | None = None
+    confidence: float | None = None
+    threshold: float | None = None
+    set_threshold: float | None = None
+    random_labels: int | None = None
 
     @property
     def sentence(self) -> str:
@@ -108,9 +133,61 @@ class Predicted:
         if self.predictions is not None:
             left_out = f"; {counted(self.empty, 'row')} without text skipped" if self.empty else ""
             marked = " from class names and descriptions alone, no label learnt," if self.labels_learnt == 0 else ""
-            return f"{counted(self.predictions, 'prediction')}{marked} written to {self.target}{left_out}"
+            written = f"{counted(self.predictions, 'prediction')}{marked} written to {self.target}{left_out}"
+            return ". ".join([written, *self._promises()])
         kept = f"; {self.kept} existed already" if self.kept else ""
         return f"Predictions of {counted(self.files or 0, 'file')} written to {self.target}{kept}"
+
+    def _promises(self) -> Iterator[str]:
+        """Say what is promised of how many texts."""
+        from hybridal.measures.evidence import percent
+
+        if self.confidence is None:
+            return
+        sure = f"with {percent(self.confidence)} confidence, by {self.random_labels} random labels"
+        if self.answered is not None and self.max_error is not None and self.predictions:
+            share = f"{self.answered} of {self.predictions} texts are answered ({self.answered / self.predictions:.0%})"
+            yield f"{share}, of which at most {percent(self.max_error)} are wrong {sure}; people answer the others"
+        if self.sets is not None:
+            yield f"The sets contain the true classes of at least {percent(self.sets)} of the texts, {sure}"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which promises were asked for."""
+
+    max_error: float | None = None
+    sets: float | None = None
+    confidence: float = CONFIDENCE
+
+    @property
+    def anything(self) -> bool:
+        return self.max_error is not None or self.sets is not None
+
+    def of(self, model: TextClassifier) -> Promised:
+        """Return what a model can promise; refuse what it cannot."""
+        from hybridal.learners.predictions import Promised
+
+        evidence = model.evidence() if self.anything else None
+        if evidence is None:
+            return Promised()
+        return Promised(
+            None if self.max_error is None else evidence.kept_promise(self.max_error, self.confidence),
+            None if self.sets is None else evidence.kept_rule(self.sets, self.confidence),
+        )
+
+    def about(self, promised: Promised, answered: int) -> dict[str, Any]:
+        """Return the fields of `Predicted` that say what is promised."""
+        tested = promised.answers or promised.sets
+        if tested is None:
+            return {}
+        found: dict[str, Any] = {"confidence": self.confidence, "random_labels": tested.labels}
+        if promised.answers is not None:
+            about = {"answered": answered, "max_error": self.max_error, "threshold": promised.answers.threshold}
+            found |= about
+        if promised.sets is not None:
+            found |= {"sets": self.sets, "set_threshold": promised.sets.threshold}
+        return found
 
 
 @dataclass(frozen=True)
@@ -170,6 +247,9 @@ class Described:
         return model_without_labels(texts, classes, found, backbone, self.multi_label, device)
 
 
+NOTHING_ASKED = Asked()
+
+
 def _run_and_file(paths: list[Path], about: Described) -> tuple[Path | None, Path]:
     """Return the model, None if the classes are described instead, and the file."""
     if len(paths) == 2 and not (about.is_given or about.multi_label or about.backbone):
@@ -191,7 +271,9 @@ def _load(folder: Path, device: str) -> TextClassifier:
     return TextClassifier.load(folder, device)
 
 
-def _predict_file(load: Callable[[], TextClassifier], rows: FileRows, out: Path | None) -> Predicted:
+def _predict_file(
+    load: Callable[[], TextClassifier], rows: FileRows, out: Path | None, asked: Asked = NOTHING_ASKED
+) -> Predicted:
     from hybridal.cli.progress_bars import text_progress
     from hybridal.learners.predictions import WRITERS, write_predictions
 
@@ -206,14 +288,15 @@ def _predict_file(load: Callable[[], TextClassifier], rows: FileRows, out: Path 
     # Check all rows before the first prediction: an error in the last row should not appear after an hour.
     total, empty = rows.count()
     model = load()
+    promised = asked.of(model)
     with text_progress("predicting", total) as progress:
         try:
-            write_predictions(model, rows.stream(), target, progress)
+            answered = write_predictions(model, rows.stream(), target, progress, promised)
         except OSError as error:
             raise RunError(
                 f"--out {target} could not be written ({error.strerror}); free some space, or choose another folder."
             ) from error
-    return Predicted(str(target), predictions=total, empty=empty)
+    return Predicted(str(target), predictions=total, empty=empty, **asked.about(promised, answered))
 
 
 def _predict_pool(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ from hybridal.core.rounds import Chosen, Cost, Round
 from hybridal.errors import RunError, UserError
 from hybridal.learners.learner import Learner, check_keywords, listed
 from hybridal.learners.text_classifier import Learnt, TextClassifier, fitted
+from hybridal.measures.evidence import Evidence
+from hybridal.measures.selective import CONFIDENCE, Promise
 from hybridal.models.model_protocol import TimedCandidates
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_experiment, build_loop_model, check_signals, surroundings
@@ -285,9 +287,14 @@ class ActiveLearner(Learner):
             replace(self.history[-1], thresholds=self._state.thresholds) if self.history else self._without_labels()
         )
         labels = tuple(task.class_labels)
+        random = self.transformer.random_labels(self._state.pool)
+
+        @cache
+        def evidence() -> Evidence | None:
+            return random.evidence(classifier, round_record.temperature, round_record.thresholds)
 
         def write(target: Path) -> None:
-            export_model(classifier, encoder, task, settings, round_record, target)
+            export_model(classifier, encoder, task, settings, round_record, target, evidence())
 
         return fitted(
             Learnt(
@@ -298,6 +305,7 @@ class ActiveLearner(Learner):
                 write,
                 round_record.thresholds,
                 round_record.labels,
+                evidence,
             ),
             backbone=self.backbone,
             **{name: getattr(settings, name) for name in ("protocol", "overrides", "seed", "device")},
@@ -362,6 +370,29 @@ class ActiveLearner(Learner):
             True
         """
         return self._current.predict(texts)
+
+    def promise(self, max_error: float, confidence: float = CONFIDENCE) -> Promise:
+        """Return from which confidence texts can be answered without a person; see `TextClassifier.promise`.
+
+        Args:
+            max_error: The highest share of answered texts that may be wrong.
+            confidence: The probability that the share is not higher.
+
+        Returns:
+            The promise; its `threshold` is None if nothing can be promised.
+
+        Raises:
+            UserError: If there is no model yet, or no random label that it has not learnt.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids))
+            >>> learner.promise(max_error=0.02).labels
+            40
+        """
+        return self._current.promise(max_error, confidence)
 
     def report(self, path: str | Path) -> Path:
         """Write an HTML report of all rounds.

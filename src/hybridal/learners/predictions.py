@@ -4,24 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from hybridal.learners.text_classifier import TextClassifier
+from hybridal.core.outputs import Floats
+from hybridal.learners.text_classifier import TextClassifier, sets_in_order
+from hybridal.measures.evidence import answer_confidence
+from hybridal.measures.prediction_sets import SetRule
+from hybridal.measures.selective import Promise
 from hybridal.system.files import file_made_whole, strict_json
 from hybridal.tasks.read import Rows
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
+
+
+@dataclass(frozen=True)
+class Promised:
+    """What is promised of predictions, as two more columns.
+
+    Attributes:
+        answers: Marks each text as `answer` or `ask` in the column `decision`.
+        sets: Writes the column `set`: classes that contain the true ones, the most probable first.
+    """
+
+    answers: Promise | None = None
+    sets: SetRule | None = None
+
+
+NOTHING = Promised()
+LISTS = frozenset({"labels", "set"})
+"""The columns with a list of classes."""
 
 Write = Callable[["DataFrame"], None]
 
 
 def write_predictions(
-    model: TextClassifier, pieces: Iterable[Rows], target: Path, progress: Callable[[int], None] = lambda _texts: None
-) -> None:
+    model: TextClassifier,
+    pieces: Iterable[Rows],
+    target: Path,
+    progress: Callable[[int], None] = lambda _texts: None,
+    promised: Promised = NOTHING,
+) -> int:
     """Write id, class, confidence and all probabilities of each text.
 
     With several labels per text, `labels` replaces class and confidence: a list of the classes above their thresholds,
@@ -32,18 +59,39 @@ def write_predictions(
         pieces: The texts.
         target: A file with a suffix of `WRITERS`.
         progress: Called with the number of texts of each piece.
+        promised: Adds columns with what is promised.
+
+    Returns:
+        How many texts are answered; 0 if nothing is promised of answers.
     """
+    answered = 0
     with file_made_whole(target) as file, WRITERS[target.suffix](file, model.classes) as write:
         predictions = _several if model.thresholds else _predictions
         for rows in filter(len, pieces):
-            write(predictions(model, rows))
+            probabilities = model.predict_proba(rows.texts)
+            table = predictions(model, rows, probabilities)
+            if promised.sets is not None:
+                sets = sets_in_order(promised.sets.sets(probabilities), probabilities, model.classes)
+                table.insert(len(table.columns) - len(model.classes), "set", _lists(sets))
+            if promised.answers is not None:
+                answers = promised.answers.answers(answer_confidence(probabilities, model.thresholds))
+                table.insert(1, "decision", np.where(answers, "answer", "ask"))
+                answered += int(answers.sum())
+            write(table)
             progress(len(rows))
+    return answered
 
 
-def _predictions(model: TextClassifier, rows: Rows) -> DataFrame:
+def _lists(values: Sequence[Sequence[Any]]) -> Series[Any]:
+    """Return a column of lists; pandas would make rows of equal length a table."""
     import pandas as pd
 
-    probabilities = model.predict_proba(rows.texts)
+    return pd.Series([*values], dtype=object)
+
+
+def _predictions(model: TextClassifier, rows: Rows, probabilities: Floats) -> DataFrame:
+    import pandas as pd
+
     table = pd.DataFrame(probabilities, columns=[f"p({name})" for name in model.classes])
     table.insert(0, "confidence", probabilities.max(axis=1))
     table.insert(0, "label", [model.classes[best] for best in probabilities.argmax(axis=1)])
@@ -51,14 +99,13 @@ def _predictions(model: TextClassifier, rows: Rows) -> DataFrame:
     return table
 
 
-def _several(model: TextClassifier, rows: Rows) -> DataFrame:
+def _several(model: TextClassifier, rows: Rows, probabilities: Floats) -> DataFrame:
     import pandas as pd
 
-    probabilities = model.predict_proba(rows.texts)
     table = pd.DataFrame(probabilities, columns=[f"p({name})" for name in model.classes])
     given = probabilities >= np.array(model.thresholds)
     labels = [[model.classes[one] for one in np.flatnonzero(row).tolist()] for row in given]
-    table.insert(0, "labels", pd.Series(labels, dtype=object))
+    table.insert(0, "labels", _lists(labels))
     table.insert(0, "id", list(rows.ids))
     return table
 
@@ -66,8 +113,8 @@ def _several(model: TextClassifier, rows: Rows) -> DataFrame:
 @contextmanager
 def _csv(file: BinaryIO, _classes: Sequence[Any]) -> Iterator[Write]:
     def write(table: DataFrame) -> None:
-        if "labels" in table:
-            table = table.assign(labels=table["labels"].map(strict_json))
+        for name in LISTS.intersection(table):
+            table = table.assign(**{name: table[name].map(strict_json)})
         file.write(table.to_csv(index=False, header=not file.tell()).encode())
 
     yield write
@@ -92,10 +139,10 @@ def _parquet(file: BinaryIO, classes: Sequence[Any]) -> Iterator[Write]:
     def write(table: DataFrame) -> None:
         nonlocal writer
         piece = pyarrow.Table.from_pandas(table, preserve_index=False)
-        if "labels" in table:
+        for name in LISTS.intersection(table):
             # All pieces need one type, also those in which no text has any class.
-            at, kind = piece.column_names.index("labels"), pyarrow.list_(pyarrow.array(classes).type)
-            piece = piece.set_column(at, "labels", piece["labels"].cast(kind))
+            at, kind = piece.column_names.index(name), pyarrow.list_(pyarrow.array(classes).type)
+            piece = piece.set_column(at, name, piece[name].cast(kind))
         writer = writer or pyarrow.parquet.ParquetWriter(file, piece.schema)
         writer.write_table(piece)
 

@@ -20,10 +20,12 @@ from hybridal.core.rules import protocol as rules_of
 from hybridal.errors import UserError, reason
 from hybridal.learners.label_matrix import LabelMatrix, as_sets
 from hybridal.measures.calibration import softmax
+from hybridal.measures.evidence import Evidence, answer_confidence
 from hybridal.measures.multi_label import sigmoid
+from hybridal.measures.selective import CONFIDENCE, Flags, Promise
 from hybridal.models.token_arrays import CHUNK, Tokens
 from hybridal.randomness import check_seed
-from hybridal.runs.export import MULTI_LABEL, model_folder, write_model
+from hybridal.runs.export import MULTI_LABEL, model_folder, read_evidence, write_model
 from hybridal.system.background_imports import import_in_thread
 from hybridal.system.files import read_object, usable_path
 from hybridal.system.scratch import scratch
@@ -46,6 +48,7 @@ class Learnt:
         write: Saves the model to a folder.
         thresholds: With several labels per text: the probability from which each class is given.
         labels_learnt: How many labels it has learnt; None if a folder does not say.
+        evidence: Returns how it answers random labels that it has not learnt; None if there are none.
     """
 
     classifier: Any
@@ -55,6 +58,7 @@ class Learnt:
     write: Callable[[Path], None]
     thresholds: tuple[float, ...] = ()
     labels_learnt: int | None = None
+    evidence: Callable[[], Evidence | None] = lambda: None
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -200,14 +204,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{folder / ABOUT} is damaged: its classes are no {kind.__name__}s; export the model again."
             ) from error
         card = folder / "README.md"
-        text = card.read_text(encoding="utf-8") if card.is_file() else ""
+        text, evidence = card.read_text(encoding="utf-8") if card.is_file() else "", read_evidence(folder)
 
         def write(target: Path) -> None:
             """Write the model from memory: its folder may be gone."""
-            write_model(classifier, encoder, 1.0, about, text, target)
+            write_model(classifier, encoder, 1.0, about, text, target, evidence)
 
-        labels_learnt = about.get("labels_learnt")
-        return fitted(Learnt(classifier, encoder, classes, 1.0, write, tuple(thresholds), labels_learnt), device=device)
+        learnt = about.get("labels_learnt")
+        parts = Learnt(classifier, encoder, classes, 1.0, write, tuple(thresholds), learnt, lambda: evidence)
+        return fitted(parts, device=device)
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -292,6 +297,104 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         given = probabilities >= thresholds
         return given.astype(np.int64) if self._gives_matrix else as_sets(given, self.classes)
 
+    def promise(self, max_error: float, confidence: float = CONFIDENCE) -> Promise:
+        """Return from which confidence texts can be answered without a person, with a guaranteed error.
+
+        It is tested on random labels that the model has not learnt: validation texts. The guarantee is for new texts
+        like those, and for one look: whoever takes the first of k models that keeps it asks for a confidence of
+        `1 - (1 - confidence) / k`.
+
+        Args:
+            max_error: The highest share of answered texts that may be wrong; with several labels per text, a text is
+                wrong if any of its classes is.
+            confidence: The probability that the share is not higher.
+
+        Returns:
+            The promise; its `threshold` is None if nothing can be promised.
+
+        Raises:
+            UserError: If the model has no random labels, or a share is not between 0 and 1.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> found = model.promise(max_error=0.02)
+            >>> found.labels, found.threshold  # 149 random labels would be the fewest
+            (30, None)
+        """
+        return self.evidence().promise(max_error, confidence)
+
+    def answers(self, texts: Iterable[str], max_error: float, confidence: float = CONFIDENCE) -> Flags:
+        """Return which texts can be answered without a person; `predict` has the answers.
+
+        Args:
+            texts: The texts.
+            max_error: The highest share of answered texts that may be wrong.
+            confidence: The probability that the share is not higher.
+
+        Returns:
+            Whether each text is answered; people are asked about the others.
+
+        Raises:
+            UserError: If that cannot be promised; it says how many random labels it takes.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task(train=300).train
+            >>> few_steps = {"validation_share": 0.4, "validation_size": None, "min_steps": 20, "max_epochs": 2}
+            >>> model = TextClassifier("tiny", device="cpu", overrides=few_steps).fit(rows.texts, rows.labels)
+            >>> model.answers(["the team and the coach", "soup"], max_error=0.05).shape
+            (2,)
+        """
+        found = self.evidence().kept_promise(max_error, confidence)
+        return found.answers(answer_confidence(self.predict_proba(texts), self.thresholds))
+
+    def predict_sets(self, texts: Iterable[str], coverage: float = 0.95, confidence: float = CONFIDENCE) -> list[Any]:
+        """Predict for each text a set of classes that contains the true one, or all true ones.
+
+        Args:
+            texts: The texts.
+            coverage: The share of texts whose true classes are all in their sets.
+            confidence: The probability that the share is not lower.
+
+        Returns:
+            A list of classes for each text, the most probable first.
+
+        Raises:
+            UserError: If that cannot be promised; it says how many random labels it takes.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> [len(classes) >= 1 for classes in model.predict_sets(["the team", "soup"], coverage=0.8)]
+            [True, True]
+        """
+        rule, probabilities = self.evidence().kept_rule(coverage, confidence), self.predict_proba(texts)
+        return sets_in_order(rule.sets(probabilities), probabilities, self.classes)
+
+    def evidence(self) -> Evidence:
+        """Return how the model answers random labels that it has not learnt.
+
+        Raises:
+            UserError: If it has none.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> len(model.evidence())
+            30
+        """
+        found = self._known.evidence()
+        if found is None:
+            raise UserError(
+                "This model has no random labels that it has not learnt, so nothing can be promised of it; train it "
+                "with validation texts, for example `validation=share`."
+            )
+        return found
+
     def score(self, X: Iterable[str], y: Iterable[Any], sample_weight: Sequence[float] | None = None) -> float:
         """Return the accuracy; with several labels per text, the share of texts with exactly the right set.
 
@@ -334,7 +437,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
             >>> folder = model.save(Path(tempfile.mkdtemp()) / "model")
             >>> sorted(path.name for path in folder.glob("*.json"))
-            ['config.json', 'hybridal.json', 'tokenizer.json', 'tokenizer_config.json']
+            ['config.json', 'hybridal.json', 'random_labels.json', 'tokenizer.json', 'tokenizer_config.json']
         """
         with _writing(folder := usable_path(folder)):
             self._known.write(folder)
@@ -444,6 +547,17 @@ def fitted(learnt: Learnt, **arguments: Any) -> TextClassifier:
     model = TextClassifier(**arguments)
     model._learnt = learnt
     return model
+
+
+def sets_in_order(given: Flags, probabilities: Floats, classes: Sequence[Any]) -> list[list[Any]]:
+    """Return the given classes of each text, the most probable first.
+
+    Example:
+        >>> sets_in_order(np.array([[True, False, True]]), np.array([[0.2, 0.1, 0.7]]), ["a", "b", "c"])
+        [['c', 'a']]
+    """
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    return [[classes[one] for one in ranked.tolist() if row[one]] for row, ranked in zip(given, order, strict=True)]
 
 
 @contextmanager

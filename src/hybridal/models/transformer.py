@@ -13,12 +13,14 @@ from hybridal.backbones import Backbone
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
 from hybridal.core.pool import Pool
+from hybridal.core.provenance import RANDOM
 from hybridal.core.rules import Rules
 from hybridal.models.classifier_cache import classifier_for
 from hybridal.models.classifier_input import Source
 from hybridal.models.device import Device
 from hybridal.models.encoder_check import check_forward, check_vocabulary
 from hybridal.models.model_protocol import Fit
+from hybridal.models.random_labels import RandomLabels
 from hybridal.models.token_arrays import Progress, Tokens, no_progress, tokenise
 from hybridal.models.training import fit as round_training
 from hybridal.models.training import forward_passes
@@ -317,6 +319,16 @@ class TransformerModel:
         rows = np.flatnonzero(labels != UNKNOWN)
         known = Examples(self.validation.source, rows, labels[rows])
         self.validation = _subset(known, self.rules.validation_size, self.seed)
+
+    def random_labels(self, pool: Pool) -> RandomLabels:
+        """The random labels that the model does not learn; validation texts of the task itself count as random."""
+        known = self.validation
+        if self.rules.validation == "share":
+            held = pool.measured()
+            held = held[pool.origins[held] >= RANDOM]
+            known = Examples(self.train_source, held, pool.labels[held])
+        unlabelled = self.sample[pool.labels[self.sample] == UNKNOWN]
+        return RandomLabels(known, self.train_source, unlabelled, self.objective)
 
     def _validate(self) -> Outputs:
         return forward_passes.predict(

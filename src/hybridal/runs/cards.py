@@ -9,6 +9,7 @@ from hybridal import __version__
 from hybridal.core.rounds import Metrics, MultiLabelMetrics, Round
 from hybridal.core.rules import parse_thresholds
 from hybridal.measures.certainty import accuracy_in_words, f1_in_words, known, micro_f1_in_words
+from hybridal.measures.evidence import MAX_ERRORS, Evidence
 from hybridal.measures.guessing import guessing_in_words
 from hybridal.runs.settings import Settings
 from hybridal.tasks.task import Split, Task
@@ -20,7 +21,7 @@ _PROBE = "cross-fitted probe"
 _SHARED: Mapping[str, Any] = {"tags": ["active-learning", "hybridal"]}
 
 
-def model_card(task: Task, settings: Settings, record: Round, plain: bool) -> str:
+def model_card(task: Task, settings: Settings, record: Round, plain: bool, evidence: Evidence | None = None) -> str:
     """Return the card of a model.
 
     Args:
@@ -28,6 +29,7 @@ def model_card(task: Task, settings: Settings, record: Round, plain: bool) -> st
         settings: The settings of the run.
         record: The round in which the model was trained last; without labels, one of no labels.
         plain: Whether transformers loads the model without the code in its folder.
+        evidence: What random labels tell of its answers.
     """
     about: dict[str, Any] = {"library_name": "transformers", "pipeline_tag": "text-classification", **_SHARED}
     if found := _results(task, record):
@@ -61,8 +63,30 @@ classify("a text", truncation=True, top_k=None)
 The classes, in the order of the logits:
 
 {classes}
-
+{_promises(evidence)}
 The model knows only what its {source} it: check it on your own texts before you rely on it.
+"""
+
+
+def _promises(evidence: Evidence | None) -> str:
+    """Return what can be promised of the model's answers."""
+    if evidence is None:
+        return ""
+    kinds = "whole set of classes" if evidence.multi_label else "class"
+    rows = "".join(
+        f"| at most {each.max_error:.0%} | nothing | – |\n"
+        if each.threshold is None
+        else f"| at most {each.max_error:.0%} | {each.share:.0%} | {each.threshold:.4f} |\n"
+        for each in map(evidence.promise, MAX_ERRORS)
+    )
+    return f"""
+How many texts the model can answer alone, so that the {kinds} is wrong in no more of them than stated, with 95%
+confidence for each row by itself, by {len(evidence)} random labels that it has not learnt:
+
+| wrong answers | texts answered | from this confidence |
+|---|---|---|
+{rows}
+`hybridal predict --max-error 0.02` marks which texts it answers. This holds for new texts like those labelled.
 """
 
 

@@ -18,6 +18,7 @@ from hybridal.core.pool import Pool
 from hybridal.core.provenance import BROUGHT, origin_name
 from hybridal.core.rounds import Round
 from hybridal.errors import UserError
+from hybridal.measures.evidence import Evidence
 from hybridal.runs import checkpoint
 from hybridal.runs.cards import model_card
 from hybridal.runs.record import RunFolder
@@ -30,11 +31,24 @@ MULTI_LABEL = "multi_label_classification"
 """The `problem_type` of transformers for several labels per text."""
 
 
-def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, record: Round, target: Path) -> None:
+RANDOM_LABELS = "random_labels.json"
+"""How the model answers random labels that it has not learnt, on which its promises are based."""
+
+
+def export_model(
+    classifier: Any,
+    encoder: Any,
+    task: Task,
+    settings: Settings,
+    record: Round,
+    target: Path,
+    evidence: Evidence | None = None,
+) -> None:
     """Write the current weights of the classifier, its tokenizer and a model card.
 
     The temperature is part of the weights, so that transformers computes the same probabilities. Decision thresholds of
-    several labels per text are in `hybridal.json` and `config.json`.
+    several labels per text are in `hybridal.json` and `config.json`. With evidence, so are the thresholds of promises
+    in `config.json`, and any other promise can be made from `random_labels.json`.
     """
     about: dict[str, Any] = {
         "temperature": record.temperature,
@@ -47,37 +61,63 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
     }
     if record.thresholds:
         about |= {"thresholds": list(record.thresholds), "thresholds_for": settings.rules.thresholds}
-    card = model_card(task, settings, record, classifier.is_native_exportable)
-    write_model(classifier, encoder, record.temperature or 1.0, about, card, target)
+    card = model_card(task, settings, record, classifier.is_native_exportable, evidence)
+    write_model(classifier, encoder, record.temperature or 1.0, about, card, target, evidence)
 
 
 def write_model(
-    classifier: Any, encoder: Any, temperature: float, about: Mapping[str, Any], card: str, target: Path
+    classifier: Any,
+    encoder: Any,
+    temperature: float,
+    about: Mapping[str, Any],
+    card: str,
+    target: Path,
+    evidence: Evidence | None = None,
 ) -> None:
     """Write a model folder, replacing an older model; refuse to replace a folder with other files."""
     if target.exists() and not _may_be_replaced(target):
         raise UserError(f"{target} holds other files than a model, which are not overwritten; name a new folder.")
     with folder_made_whole(target, replace=True) as scratch:
         classifier.save(scratch, temperature)
-        _declare_decisions(scratch / "config.json", about.get("thresholds", ()))
+        _declare_decisions(scratch / "config.json", about.get("thresholds", ()), evidence)
+        if evidence is not None:
+            (scratch / RANDOM_LABELS).write_text(strict_json(evidence.to_json()) + "\n", encoding="utf-8")
         encoder.save(scratch)
         (scratch / ABOUT).write_text(strict_json(about, indent=2) + "\n", encoding="utf-8")
         (scratch / "README.md").write_text(card, encoding="utf-8")
 
 
-def _declare_decisions(config: Path, thresholds: Sequence[float]) -> None:
-    """Write into a model's config.json whether a text may have several classes, and from which probability each.
+def read_evidence(folder: Path) -> Evidence | None:
+    """Read what the random labels of an exported model tell; None if it has none.
+
+    Raises:
+        UserError: If the file is damaged.
+    """
+    path = folder / RANDOM_LABELS
+    if not path.is_file():
+        return None
+    try:
+        return Evidence.from_json(read_object(path))
+    except ValueError as error:
+        raise UserError(f"{path} is damaged ({error}); copy the folder or export the model again.") from error
+
+
+def _declare_decisions(config: Path, thresholds: Sequence[float], evidence: Evidence | None) -> None:
+    """Write into a model's config.json from which probability each of several classes is given, and its promises.
 
     By `problem_type`, pipelines of transformers apply sigmoid or softmax. The encoder may itself have been exported
-    with several labels per text; what is left of that in its configuration is removed.
+    with several labels per text, or with promises; what is left of that in its configuration is removed.
     """
     found = read_object(config) if config.is_file() else {}
+    stale = found.pop("promises", None) is not None
+    if evidence is not None:
+        found["promises"] = evidence.summary()
     if thresholds:
         found |= {"problem_type": MULTI_LABEL, "thresholds": list(thresholds)}
     elif "thresholds" in found:
         del found["thresholds"]
         found["problem_type"] = "single_label_classification"
-    else:
+    elif evidence is None and not stale:
         return
     config.write_text(strict_json(found, indent=2) + "\n", encoding="utf-8")
 

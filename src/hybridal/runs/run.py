@@ -17,6 +17,7 @@ import numpy as np
 from hybridal.annotators.labels_file import LabelsFile
 from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN
+from hybridal.core.pool import Pool
 from hybridal.core.rounds import Round
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
@@ -135,7 +136,8 @@ def resume_run(
                 done = history[: round_record.round]
                 observer.round_done(done)
                 tracking(done)
-        export(folder, model.current, task, settings, history[-1])
+        assert state is not None  # there was a last round
+        export(folder, model.current, task, settings, history[-1], state.pool)
     return history
 
 
@@ -178,14 +180,15 @@ def may_be_used_up(rules: Rules, task: Task) -> bool:
     return rules.initial + (rules.rounds - 1) * rules.batch >= len(task.train)
 
 
-def export(folder: RunFolder, model: TransformerModel, task: Task, settings: Settings, last: Round) -> None:
+def export(folder: RunFolder, model: TransformerModel, task: Task, settings: Settings, last: Round, pool: Pool) -> None:
     """Write the model, and remove leftovers of killed exports."""
     from safetensors import SafetensorError
 
     for left in folder.path.glob(f".{folder.model.name}.*"):
         shutil.rmtree(left, ignore_errors=True)
     try:
-        export_model(model.classifier, model.encoder, task, settings, last, folder.model)
+        evidence = model.random_labels(pool).evidence(model.classifier, last.temperature, last.thresholds)
+        export_model(model.classifier, model.encoder, task, settings, last, folder.model, evidence)
     except (OSError, SafetensorError) as error:
         raise RunError(
             f"The model {folder.model} could not be written ({error}); all recorded rounds are safe. "
