@@ -57,7 +57,7 @@ LOCALES := src/hybridal/app/web/locales
 messages: $(INSTALLED)
 	mkdir -p build
 	$(BIN)/pybabel --quiet extract --mapping-file babel.cfg --sort-output --no-location --no-wrap --output-file build/messages.pot \
-	  --keywords "_ gettext ngettext:1,2 t tParts tn:1,2 tnParts:1,2 translatable" src
+	  --keywords "_ Sentence plural:1,2 translatable_plural:1,2 t tParts tn:1,2 tnParts:1,2 translatable" src
 	$(BIN)/pybabel --quiet update --input-file build/messages.pot --output-dir $(LOCALES) \
 	  --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date --no-wrap
 

@@ -82,7 +82,7 @@ def test_advice_never_stops_before_200_labels(monkeypatch: pytest.MonkeyPatch) -
     [
         (
             (0.03, -0.021, 0.153),
-            "100 more labels may change the score by -2 to 15 points: too few validation labels to tell. "
+            "100 more labels may change the score by -2 to 15 points. There are too few validation labels to tell. "
             "Keep labelling.",
         ),
         (
@@ -211,7 +211,7 @@ def test_validation_without_texts_of_most_classes_is_mentioned(present: int, tol
     support = (1,) * present + (0,) * (64 - present)
     rounds = [Observation(m, present, present, 0.99, 0.001, support) for m in (964, 982, 1000)]
     found = advice(rounds, 64)
-    assert (f"validation has texts of only {present} of 64 classes. Keep labelling." in found.sentence) == told
+    assert (f"Validation has texts of only {present} of 64 classes. Keep labelling." in found.sentence) == told
     assert ("more labels should" in found.sentence) != told
     assert found.stop != told
 

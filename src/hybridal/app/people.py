@@ -17,6 +17,7 @@ from hybridal.app.app_errors import ConflictError, ForbiddenError, MissingError
 from hybridal.app.db.connect import exclusive
 from hybridal.app.db.schema import AccessToken, Invitation, LoginSession, Person, now
 from hybridal.errors import UserError
+from hybridal.sentences import translatable
 
 
 def draw_token() -> str:
@@ -128,7 +129,7 @@ def change_person(
         raise MissingError(f"There is no person number {number}.")
     began = person.number == project_owner(session).number
     if person.kind != "person" or (began and (role not in (None, "owner") or active is False)):
-        raise ConflictError("The project's creator always stays an owner, and a machine has no role.")
+        raise ConflictError(translatable("The project's creator always stays an owner, and a machine has no role."))
     if name is not None and checked_name(name) != person.name:
         _check_free(session, checked_name(name), person.number)
         person.name = checked_name(name)
@@ -210,13 +211,13 @@ def check_invitation(session: Session, token: str) -> Invitation:
     """
     found = session.scalar(select(Invitation).where(Invitation.token == token_digest(token)))
     if found is None:
-        raise ForbiddenError("There is no such invitation; check the link, or ask for a new one.")
+        raise ForbiddenError(translatable("There is no such invitation; check the link, or ask for a new one."))
     if found.used_by is not None:
-        raise ForbiddenError("This invitation has already been used; sign in, or ask for a new one.")
+        raise ForbiddenError(translatable("This invitation has already been used; sign in, or ask for a new one."))
     if found.revoked:
-        raise ForbiddenError("This invitation was withdrawn; ask for a new one.")
+        raise ForbiddenError(translatable("This invitation was withdrawn; ask for a new one."))
     if found.until <= now():
-        raise ForbiddenError("This invitation has expired; ask for a new one.")
+        raise ForbiddenError(translatable("This invitation has expired; ask for a new one."))
     return found
 
 

@@ -10,6 +10,7 @@ from hybridal.errors import UserError
 from hybridal.measures.certainty import MIN_TEXTS, TOO_FEW, interval, known
 from hybridal.measures.forecast import Forecast, Interval, Observation, forecast
 from hybridal.measures.guessing import guessing_in_words
+from hybridal.sentences import Sentence, translatable_plural
 
 MIN_LABELS, MIN_PER_CLASS = 200, 5  # no advice to stop before
 DISAGREEMENT_SIGNAL = "agreement"  # the share of changed predictions on unlabelled texts
@@ -32,7 +33,8 @@ class Advice:
     sentence: str
 
 
-ALL_LABELLED = Advice(True, None, "All texts are labelled.")
+ALL_LABELLED = Advice(True, None, Sentence("All texts are labelled."))
+KEEP, STOP = Sentence("Keep labelling."), Sentence("You can stop.")
 
 
 def advice(
@@ -75,22 +77,24 @@ def advice(
         forecasts = [forecast(seen[: i + 1], seen[i].labels + ahead, classes) for i in range(len(seen))[-patience:]]
     if not forecasts or (last := forecasts[-1]) is None:
         if seen and seen[-1].multi_label:
-            why = TOO_FEW if any(each.n for each in seen) else "there are no validation labels"
-            return Advice(False, None, f"Micro-F1 is not known yet: {why}. Keep labelling.")
-        return Advice(
-            False, None, "There is neither validation nor a second model to compare with yet. Keep labelling."
-        )
-    labels = _labels_in_words(ahead, are_last)
-    if why := _why_unclear(last.f1_gain, seen, classes):
-        low, high = (round(100 * bound) for bound in (last.f1_gain.low, last.f1_gain.high))
-        return Advice(False, last, f"{labels} may change the score by {low} to {high} points: {why}. Keep labelling.")
+            few = any(each.n for each in seen)
+            why = Sentence(f"Micro-F1 is not known yet: {TOO_FEW}.") if few else _NO_VALIDATION
+            return Advice(False, None, Sentence.sequence(why, KEEP))
+        return Advice(False, None, Sentence.sequence(_NOTHING_TO_COMPARE, KEEP))
+    if unclear := _unclear(last.f1_gain, seen, classes):
+        return Advice(False, last, Sentence.sequence(_range_in_words(ahead, are_last, last.f1_gain), unclear, KEEP))
     stable = len(forecasts) == patience and all(
         each is not None and each.f1_gain.expected < tolerance for each in forecasts
     )
     min_labels = _min_labels(classes)
     stop = stable and seen[-1].labels >= min_labels
-    end = "You can stop." if stop else f"Label at least {min_labels} texts." if stable else "Keep labelling."
-    return Advice(stop, last, f"{labels} {_gain_in_words(last.f1_gain)}. {end}")
+    more = Sentence("Label at least {texts} texts.", texts=min_labels)
+    end = STOP if stop else more if stable else KEEP
+    return Advice(stop, last, Sentence.sequence(_gain_in_words(ahead, are_last, last.f1_gain), end))
+
+
+_NO_VALIDATION = Sentence("Micro-F1 is not known yet: there are no validation labels.")
+_NOTHING_TO_COMPARE = Sentence("There is neither validation nor a second model to compare with yet.")
 
 
 def advise(history: Sequence[Round], classes: int, left: int | None = None) -> Advice:
@@ -113,18 +117,21 @@ def advise(history: Sequence[Round], classes: int, left: int | None = None) -> A
     measured = history[-1].validation if history else None
     if measured is not None and (guessing := guessing_in_words(measured, "validation")):
         learnt_little = history[-1].labels >= _min_labels(classes) and measured.n >= MIN_TEXTS
-        hint = "Check its labels, or try another backbone." if learnt_little else "Keep labelling."
-        return Advice(False, None, f"{guessing} {hint}")
+        hint = Sentence("Check its labels, or try another backbone.") if learnt_little else KEEP
+        return Advice(False, None, Sentence.sequence(guessing, hint))
     return advice(observations(history), classes, left=left)
 
 
-def _why_unclear(gain: Interval, seen: Sequence[Observation], classes: int) -> str:
-    """Return why validation cannot tell what more labels bring; empty if it can."""
+def _unclear(gain: Interval, seen: Sequence[Observation], classes: int) -> Sentence | None:
+    """Return why validation cannot tell what more labels bring; None if it can."""
     support = next((each.support for each in reversed(seen) if each.n and not each.multi_label), ())
     present = sum(texts > 0 for texts in support)
     if len(support) == classes and 2 * present <= classes:
-        return f"validation has texts of only {present} of {classes} classes"
-    return "too few validation labels to tell" if gain.low <= 0 and gain.high >= UNCLEAR_GAIN else ""
+        return Sentence(
+            "Validation has texts of only {present} of {classes} classes.", present=present, classes=classes
+        )
+    few = gain.low <= 0 and gain.high >= UNCLEAR_GAIN
+    return Sentence("There are too few validation labels to tell.") if few else None
 
 
 def texts_left(history: Sequence[Round], texts: int, shares: bool) -> int:
@@ -180,29 +187,70 @@ def observations(history: Sequence[Round]) -> list[Observation]:
     return seen
 
 
-def _labels_in_words(count: int, are_last: bool) -> str:
-    """Name the labels of a forecast.
+def _range_in_words(count: int, are_last: bool, gain: Interval) -> Sentence:
+    """Describe a gain of which only the range is known.
 
-    >>> _labels_in_words(100, False), _labels_in_words(1, False), _labels_in_words(37, True), _labels_in_words(1, True)
-    ('100 more labels', '1 more label', 'The last 37 labels', 'The last label')
+    >>> _range_in_words(100, False, Interval(0.05, -0.02, 0.3))
+    '100 more labels may change the score by -2 to 30 points.'
     """
-    if count == 1:
-        return "The last label" if are_last else "1 more label"
-    return f"The last {count} labels" if are_last else f"{count} more labels"
+    low, high = (round(100 * bound) for bound in (gain.low, gain.high))
+    if are_last:
+        return Sentence.plural(
+            "The last label may change the score by {low} to {high} points.",
+            "The last {n} labels may change the score by {low} to {high} points.",
+            count,
+            low=low,
+            high=high,
+        )
+    return Sentence.plural(
+        "{n} more label may change the score by {low} to {high} points.",
+        "{n} more labels may change the score by {low} to {high} points.",
+        count,
+        low=low,
+        high=high,
+    )
 
 
-def _gain_in_words(gain: Interval) -> str:
+def _gain_in_words(count: int, are_last: bool, gain: Interval) -> Sentence:
     """Describe a gain in macro-F1 in percentage points, below one point with one decimal.
 
-    >>> _gain_in_words(Interval(0.056, 0.010, 0.124))
-    'should raise the score by about 6 points (likely 1 to 12)'
-    >>> _gain_in_words(Interval(0.0, -0.007, 0.002))
-    'should not raise the score (likely -0.7 to 0.2 points)'
+    >>> _gain_in_words(100, False, Interval(0.056, 0.010, 0.124))
+    '100 more labels should raise the score by about 6 points (likely 1 to 12).'
+    >>> _gain_in_words(1, True, Interval(0.0, -0.007, 0.002))
+    'The last label should not raise the score (likely -0.7 to 0.2 points).'
     """
     digits = 0 if gain.expected >= 0.0095 else 1
-    expected, low, high = (round(100 * part, digits) + 0.0 for part in (gain.expected, gain.low, gain.high))
-    spread = f"likely {low:.{digits}f} to {high:.{digits}f}"
-    if expected <= 0:
-        return f"should not raise the score ({spread} points)"
-    noun = "point" if expected == 1 else "points"
-    return f"should raise the score by about {expected:.{digits}f} {noun} ({spread})"
+    expected, *bounds = (round(100 * part, digits) + 0.0 for part in (gain.expected, gain.low, gain.high))
+    low, high = (f"{bound:.{digits}f}" for bound in bounds)
+    points = f"{expected:.{digits}f}"
+    one, many = _GAINS[are_last, "none" if expected <= 0 else "one" if expected == 1 else "many"]
+    return Sentence.plural(one, many, count, points=points, low=low, high=high)
+
+
+# By whether no text is left after these labels, and by the number of points: languages have forms for both numbers.
+_GAINS = {
+    (False, "many"): translatable_plural(
+        "{n} more label should raise the score by about {points} points (likely {low} to {high}).",
+        "{n} more labels should raise the score by about {points} points (likely {low} to {high}).",
+    ),
+    (False, "one"): translatable_plural(
+        "{n} more label should raise the score by about 1 point (likely {low} to {high}).",
+        "{n} more labels should raise the score by about 1 point (likely {low} to {high}).",
+    ),
+    (False, "none"): translatable_plural(
+        "{n} more label should not raise the score (likely {low} to {high} points).",
+        "{n} more labels should not raise the score (likely {low} to {high} points).",
+    ),
+    (True, "many"): translatable_plural(
+        "The last label should raise the score by about {points} points (likely {low} to {high}).",
+        "The last {n} labels should raise the score by about {points} points (likely {low} to {high}).",
+    ),
+    (True, "one"): translatable_plural(
+        "The last label should raise the score by about 1 point (likely {low} to {high}).",
+        "The last {n} labels should raise the score by about 1 point (likely {low} to {high}).",
+    ),
+    (True, "none"): translatable_plural(
+        "The last label should not raise the score (likely {low} to {high} points).",
+        "The last {n} labels should not raise the score (likely {low} to {high} points).",
+    ),
+}

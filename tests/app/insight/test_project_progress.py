@@ -202,8 +202,8 @@ def test_a_fine_tune_saves_the_passes_that_a_retrain_would_have_needed() -> None
     # Steps of 10 examples: 15 in the retrains, 14 in place of 35 in the others.
     assert found["share"] == pytest.approx((35 - 14) / (15 + 35))
     assert found["sentence"] == (
-        "2 of 4 updates continued from the previous weights: 14 steps where retraining would have taken about "
-        "35 steps, which saved about 21.0 s."
+        "2 of 4 updates continued from the previous weights. "
+        "That took 14 steps where retraining would have taken about 35 steps. It saved about 21.0 s."
     )
 
 
@@ -211,7 +211,7 @@ def test_longer_time_is_not_reported_as_saved() -> None:
     found = saving([round_of(1), round_of(2, "finetune", epochs=9)], PAPER)
     assert found["seconds"] < 0
     assert found["share"] < 0
-    assert found["sentence"].endswith("so nothing was saved.")
+    assert found["sentence"].endswith("So nothing was saved.")
 
 
 def test_without_a_retrain_there_is_nothing_to_compare_with() -> None:

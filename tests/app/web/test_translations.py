@@ -21,6 +21,7 @@ from hybridal.app.web.translations import (
     language_of,
     translation,
 )
+from hybridal.sentences import Sentence
 
 WEB = Path(hybridal.app.web.__file__).parent
 TEMPLATES = sorted((WEB / "templates").glob("*.html"))
@@ -28,7 +29,17 @@ SCRIPTS = sorted((WEB / "static" / "js").rglob("*.js"))
 FUNCTIONS = {"t": None, "tParts": None, "tn": (1, 2), "tnParts": (1, 2), "translatable": None}
 
 
-NAMES = {"hybridal", "CSV", "JSONL", "Parquet", "Label Studio", "hybridal.client", "hybridal label", "hybridal serve"}
+NAMES = {
+    "hybridal",
+    "CSV",
+    "JSONL",
+    "Parquet",
+    "Label Studio",
+    "hybridal.client",
+    "hybridal label",
+    "hybridal serve",
+    "text",
+}
 
 
 CALL = r"(?<!\w)(?<!\w\.)(?:t|tParts|tn|tnParts|translatable)\("
@@ -144,6 +155,21 @@ def test_texts_without_a_translation_stay_english() -> None:
     assert [german.ngettext("one", "many", n) for n in (1, 2)] == ["one", "many"]
 
 
+def test_sentences_of_the_server_are_translated_with_their_values() -> None:
+    forms = {"{n} label came later.": ("{n} Label kam später.", "{n} Labels kamen später.")}
+    messages = {"You can stop.": "Genug.", "At {x}.": "Bei {x}."}
+    german = Translation("de", "ltr", messages, forms, {"one": 0, "other": 1})
+    stop, later = Sentence("You can stop."), Sentence.plural("{n} label came later.", "{n} labels came later.", 1200)
+    assert (
+        german.sentence(Sentence.sequence(later, stop, "Not known.")) == "1.200 Labels kamen später. Genug. Not known."
+    )
+    assert german.sentences({"a": {"b": Sentence("At {x}.", x=3)}, "n": 1, "name": "You can stop."}) == {
+        "a": {"b": "Bei 3."},
+        "n": 1,
+        "name": "You can stop.",  # a name of the project's own
+    }
+
+
 def test_texts_of_scripts_are_served_for_ever_and_unknown_languages_are_not_found() -> None:
     version = pages.static_version()
     assert pages.static(version, f"messages/{SOURCE}.json").headers["cache-control"].endswith("immutable")
@@ -156,6 +182,7 @@ def test_texts_of_scripts_are_served_for_ever_and_unknown_languages_are_not_foun
 
 TRANSLATED = [language for language in LANGUAGES if language != SOURCE]
 PLACEHOLDER = re.compile(r"\{\w+\}|%\(\w+\)s")
+KEYWORDS = {"_": None, "Sentence": None, "translatable": None, "plural": (1, 2), "translatable_plural": (1, 2)}
 TAG = re.compile(r"</?[a-z][^>]*>")
 
 
@@ -165,11 +192,11 @@ def sources() -> set[str]:
     found: set[str] = set()
     for path in SCRIPTS:
         found |= {text if isinstance(text, str) else text[0] for _, text in messages(path)}
-    for method, folder, options in (("python", WEB.parent, {}), ("jinja2", WEB / "templates", {"trimmed": "true"})):
-        for path in folder.rglob("*.py" if method == "python" else "*.html"):
+    modules = [*WEB.parent.rglob("*.py"), WEB.parents[1] / "measures" / "advice.py"]
+    for method, paths in (("python", modules), ("jinja2", TEMPLATES)):
+        for path in paths:
             with path.open("rb") as file:
-                keywords = {"_": None, "gettext": None, "ngettext": (1, 2), "translatable": None}
-                extracted = list(extract(method, BytesIO(file.read()), keywords, options=options))
+                extracted = list(extract(method, BytesIO(file.read()), KEYWORDS, options={"trimmed": "true"}))
             found |= {text if isinstance(text, str) else text[0] for _, text, _, _ in extracted}
     return found
 

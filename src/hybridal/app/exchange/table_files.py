@@ -26,6 +26,7 @@ from hybridal.app.labelling.texts import in_pages
 from hybridal.app.project import MODEL_FOLDER, Project
 from hybridal.app.project_settings import read
 from hybridal.app.vectors import StoredVectors
+from hybridal.sentences import translatable
 from hybridal.system.files import strict_json
 
 # Spreadsheets run cells that start with one of these; some treat the full-width forms like the plain ones.
@@ -306,7 +307,7 @@ def prediction_rows(project: Project) -> Iterator[dict[str, Any]]:
     """
     kept = project.probabilities.read()
     if kept is None:
-        raise MissingError("No text has been scored yet; label some texts first.")
+        raise MissingError(translatable("No text has been scored yet; label some texts first."))
     with project.reads() as session:
         names = dict(session.execute(select(Class.number, Class.name)).all())
     classes = [names[number] for number in kept.about["classes"]]

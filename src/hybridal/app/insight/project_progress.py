@@ -21,7 +21,8 @@ from hybridal.measures.advice import advise
 from hybridal.measures.certainty import shown
 from hybridal.measures.guessing import is_guessing
 from hybridal.reports.encoder_story import encoder_story
-from hybridal.reports.number_formats import counted, duration
+from hybridal.reports.number_formats import duration
+from hybridal.sentences import Sentence
 
 
 def progress(project: Project) -> dict[str, Any]:
@@ -70,15 +71,23 @@ def finish_state(history: Sequence[Round], since: int) -> dict[str, Any]:
     {'finished': None, 'sentence': 'There is no model yet.'}
     """
     if not history:
-        return {"finished": None, "sentence": "There is no model yet."}
-    labels, last = counted(history[-1].labels, "label"), history[-1].label_changes
+        return {"finished": None, "sentence": Sentence("There is no model yet.")}
+    labels, last = history[-1].labels, history[-1].label_changes
     if not (last and last.last):
-        sentence = "The model is not finished. Train it once more on all labels before you use it."
+        sentence = Sentence("The model is not finished. Train it once more on all labels before you use it.")
         return {"finished": False, "sentence": sentence}
     if since:
-        sentence = f"The model was finished with {labels}; {counted(since, 'label')} came later. Finish it again."
-        return {"finished": False, "sentence": sentence}
-    return {"finished": True, "sentence": f"The model is finished: it was trained once more on all {labels}."}
+        finished = Sentence.plural(
+            "The model was finished with {n} label.", "The model was finished with {n} labels.", labels
+        )
+        later = Sentence.plural("{n} label came later.", "{n} labels came later.", since)
+        return {"finished": False, "sentence": Sentence.sequence(finished, later, Sentence("Finish it again."))}
+    sentence = Sentence.plural(
+        "The model is finished: it was trained once more on its only label.",
+        "The model is finished: it was trained once more on all {n} labels.",
+        labels,
+    )
+    return {"finished": True, "sentence": sentence}
 
 
 def round_rows(chapter: ChapterRecord) -> list[dict[str, Any]]:
@@ -149,14 +158,13 @@ def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
     retrains = [record for record in history if record.update == "retrain" and record.cost.steps]
     tuned = [record for record in history if record.update != "retrain" and record.cost.steps]
     if not tuned:
-        sentence = (
+        unsaved = Sentence(
             "No update so far continued training from the previous weights, so nothing has been saved yet."
-            if history
-            else ""
         )
+        sentence = unsaved if history else ""
         return {"seconds": 0.0, "share": 0.0, "sentence": sentence}
     if not sum(record.cost.examples for record in retrains):
-        return {"seconds": 0.0, "share": 0.0, "sentence": "There has been no retraining to compare with yet."}
+        return {"seconds": 0.0, "share": 0.0, "sentence": Sentence("There has been no retraining to compare with yet.")}
     examples, taken = (sum(getattr(record.cost, name) for record in retrains) for name in ("examples", "steps"))
     passes = sum(record.cost.examples / record.labels for record in retrains if record.labels) / len(retrains)
     if rules.stop_after is None:
@@ -176,14 +184,23 @@ def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
     return {"seconds": seconds, "share": share, "sentence": _sentence(history, tuned, spent, sum(steps), seconds)}
 
 
-def _sentence(history: Sequence[Round], tuned: Sequence[Round], spent: int, instead: int, seconds: float) -> str:
-    first = (
-        f"{len(tuned)} of {counted(len(history), 'update')} continued from the previous weights: "
-        f"{counted(spent, 'step')} where retraining would have taken about {counted(instead, 'step')}"
+def _sentence(history: Sequence[Round], tuned: Sequence[Round], spent: int, instead: int, seconds: float) -> Sentence:
+    updates = Sentence.plural(
+        "{tuned} of {n} update continued from the previous weights.",
+        "{tuned} of {n} updates continued from the previous weights.",
+        len(history),
+        tuned=len(tuned),
+    )
+    steps = Sentence.plural(
+        "That took {spent} steps where retraining would have taken about {n} step.",
+        "That took {spent} steps where retraining would have taken about {n} steps.",
+        instead,
+        spent=f"{spent:,}",
     )
     if spent >= instead:
-        return f"{first}, so nothing was saved."
-    return f"{first}, which saved about {duration(seconds)}." if seconds > 0 else f"{first}."
+        return Sentence.sequence(updates, steps, Sentence("So nothing was saved."))
+    saved = [Sentence("It saved about {time}.", time=duration(seconds))] if seconds > 0 else []
+    return Sentence.sequence(updates, steps, *saved)
 
 
 BINS = 10

@@ -20,6 +20,7 @@ from hybridal.app.labelling.classes import current_classes, deleted_classes, in_
 from hybridal.app.labelling.consensus import CastVote, Change, update_consensus, votes_by_text
 from hybridal.app.labelling.removal import lock_some
 from hybridal.app.labelling.stored_class_sets import store_sets
+from hybridal.sentences import translatable
 
 _GONE = select(Class.number).where((Class.archived == "deleted") | Class.merged_into.is_not(None))
 
@@ -51,7 +52,7 @@ def merge(session: Session, number: int, into: int) -> Class:
     _block_annotations(session)
     gone, left = in_use(session, number), in_use(session, into)
     if gone is left or left.archived:
-        raise ConflictError("A class is merged into another one that can be given.")
+        raise ConflictError(translatable("A class is merged into another one that can be given."))
     gone.merged_into, gone.archived = left.number, ""
     session.flush()
     return left

@@ -25,6 +25,7 @@ from hybridal.app.llm.annotator import (
 from hybridal.app.llm.records import cached_result, queue_for_people, record_result, spent_tokens, withdraw_contradicted
 from hybridal.app.project import Project
 from hybridal.errors import UserError
+from hybridal.sentences import translatable
 
 Phase = Literal["stopped", "working", "waiting", "spent", "failed"]
 
@@ -183,7 +184,7 @@ class LlmWorker:
         with self.project.reads() as session:
             plan = load_settings(session)
         if not plan.base_url or not plan.model:
-            raise UserError("Enter the address of the LLM server and the name of the model first.")
+            raise UserError(translatable("Enter the address of the LLM server and the name of the model first."))
         check_server(plan.base_url, with_key=bool(api_key()), by_operator=self.project.owner_is_operator)
         with self._lock:
             with self.project.sessions.begin() as session:

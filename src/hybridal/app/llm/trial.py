@@ -13,6 +13,7 @@ from hybridal.app.llm.annotator import llm_annotator, llm_candidates, load_setti
 from hybridal.app.llm.records import spent_tokens
 from hybridal.app.project import Project
 from hybridal.errors import UserError
+from hybridal.sentences import translatable
 
 TRIAL_TEXTS = 5
 
@@ -36,7 +37,7 @@ def try_llm(project: Project) -> list[TrialAnswer]:
         llm = llm_annotator(session, plan).validated()
         texts = [text.body for text in llm_candidates(session, llm, TRIAL_TEXTS)]
     if not plan.base_url or not plan.model:
-        raise UserError("Enter the address of the LLM server and the name of the model first.")
+        raise UserError(translatable("Enter the address of the LLM server and the name of the model first."))
     check_server(plan.base_url, with_key=bool(api_key()), by_operator=project.owner_is_operator)
     budget = Budget(plan.budget_tokens, spent)
     # An owner waits for the result, so report the first failure instead of retrying.

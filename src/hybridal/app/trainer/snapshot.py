@@ -18,6 +18,7 @@ from hybridal.app.labelling.stored_class_sets import Label
 from hybridal.app.trainer.learner_labels import learnable
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import UNKNOWN
+from hybridal.sentences import Sentence
 from hybridal.tasks import Split, Task
 
 # Examples that owners wrote down for classes; each costs as much as a label.
@@ -77,11 +78,13 @@ def refusal(labels: LabelCounts) -> str:
     'All labels to learn from are of one class; label a text of another class first.'
     """
     if not labels.pool:
-        return "There are no labels to learn from yet; label some texts first."
+        return Sentence("There are no labels to learn from yet; label some texts first.")
     if labels.lacking:
-        return "All labels to learn from are of one class; label a text of another class first."
+        return Sentence("All labels to learn from are of one class; label a text of another class first.")
     if not labels.validation:
-        return "No validation text has a label yet, so no model could be measured; label a few more texts first."
+        return Sentence(
+            "No validation text has a label yet, so no model could be measured; label a few more texts first."
+        )
     return ""
 
 

@@ -24,6 +24,7 @@ from hybridal.app.people import (
 )
 from hybridal.app.project import Project
 from hybridal.app.web.paths import link, path_of
+from hybridal.sentences import translatable
 
 
 def project_of(request: Request) -> Project:
@@ -75,7 +76,7 @@ def require_role(role: str) -> Callable[[Request], Awaitable[User]]:
     async def check(request: Request) -> User:
         found = user_of(request)
         if found is None:
-            raise SignInError("Sign in first.")
+            raise SignInError(translatable("Sign in first."))
         if not may(found.role, role):
             raise ForbiddenError(f"Only {with_article(role)} may do this.")
         return found
@@ -87,7 +88,7 @@ async def _browser_user(request: Request) -> User:
     """Refuse tokens: a stolen token must not create access that remains after it is withdrawn."""
     found = await _annotator(request)
     if found.token_role is not None:
-        raise ForbiddenError("A token may not do this; sign in with a browser.")
+        raise ForbiddenError(translatable("A token may not do this; sign in with a browser."))
     return found
 
 

@@ -14,7 +14,9 @@ from starlette.exceptions import HTTPException
 
 from hybridal.app.web.pages import error_page
 from hybridal.app.web.paths import path_of
+from hybridal.app.web.translations import language_of, translation
 from hybridal.errors import UserError
+from hybridal.sentences import translatable
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +47,8 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
 
 def error_response(error: Exception, request: Request) -> Response:
     """The response for an error: a page if a browser navigates to the address, else JSON."""
-    status, sentence = status_and_message(error)
+    status, english = status_and_message(error)
+    sentence = translation(language_of(request)).sentence(english)
     answer = (
         error_page(request, status, sentence) if _shows_a_page(request) else JSONResponse({"error": sentence}, status)
     )
@@ -61,19 +64,22 @@ def status_and_message(error: Exception) -> tuple[int, str]:
     if isinstance(error, RequestValidationError):
         return 422, _first(error)
     if isinstance(error, UnicodeEncodeError):
-        return 422, "The text contains a lone surrogate, which is not a valid character."
+        return 422, translatable("The text contains a lone surrogate, which is not a valid character.")
     if isinstance(error, HTTPException):
-        sentences = {404: "There is nothing at this address.", 405: "This method is not allowed here."}
+        sentences = {
+            404: translatable("There is nothing at this address."),
+            405: translatable("This method is not allowed here."),
+        }
         return error.status_code, sentences.get(error.status_code, f"{str(error.detail).rstrip('.')}.")
     if isinstance(error, SQLAlchemyError) and "disk is full" in str(error):
         log.error("A request failed: the disk is full.")  # browsers repeat it until it is not
-        return 503, "The server's disk is full, so nothing was changed. Free some space and try again."
+        return 503, translatable("The server's disk is full, so nothing was changed. Free some space and try again.")
     log.error("A request failed.", exc_info=error)
     if isinstance(error, IntegrityError):
-        return 409, "Another person changed this at the same time; reload and try again."
+        return 409, translatable("Another person changed this at the same time; reload and try again.")
     if isinstance(error, SQLAlchemyError):
-        return 503, "The database cannot be reached right now, so nothing was changed. Try again."
-    return 500, "The server had an error; nothing was changed."
+        return 503, translatable("The database cannot be reached right now, so nothing was changed. Try again.")
+    return 500, translatable("The server had an error; nothing was changed.")
 
 
 def _shows_a_page(request: Request) -> bool:

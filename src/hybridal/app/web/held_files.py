@@ -15,6 +15,7 @@ from fastapi import UploadFile
 from hybridal.app.app_errors import MissingError
 from hybridal.app.web.uploads import name_only, saved_upload
 from hybridal.errors import UserError
+from hybridal.sentences import translatable
 
 MAX_HELD = 4  # per project
 HELD_SECONDS = 1800.0
@@ -68,12 +69,12 @@ class HeldFiles:
     def find(self, token: str, person: int) -> HeldFile:
         """Return a person's file."""
         if not token:
-            raise UserError("There is no file in this request; send it in the field `file`.")
+            raise UserError(translatable("There is no file in this request; send it in the field `file`."))
         with self._lock:
             self._delete_old(MAX_HELD)
             found = self._held.get(token)
         if found is None or found.person != person:
-            raise MissingError("The file is no longer on the server; choose it again.")
+            raise MissingError(translatable("The file is no longer on the server; choose it again."))
         return found
 
     @contextmanager

@@ -29,6 +29,7 @@ from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.trainer.trainer_queue import TrainerQueue
 from hybridal.app.web.web_app import create_app
 from hybridal.errors import UserError
+from hybridal.sentences import translatable
 from hybridal.system.files import folder_made_whole, identity_of
 from hybridal.system.lock import locked
 from hybridal.system.private import close_to_others
@@ -143,7 +144,7 @@ class Host:
         """Change the title of a project; its folder and its address stay."""
         one = self.find(name)
         if one.app is None:
-            raise ConflictError("This project is not open; restore it, or solve its problem, first.")
+            raise ConflictError(translatable("This project is not open; restore it, or solve its problem, first."))
         await run_in_threadpool(one.app.state.project.decide, {"name": title})
 
     async def archive(self, name: str) -> None:
@@ -181,7 +182,7 @@ class Host:
     def find(self, name: str) -> HostedProject:
         """The project of this name, served or not."""
         if name not in self.projects:
-            raise MissingError("There is no such project on this server.")
+            raise MissingError(translatable("There is no such project on this server."))
         return self.projects[name]
 
     async def _watch(self) -> None:
@@ -297,14 +298,16 @@ def folder_name(title: str) -> str:
     """
     name = re.sub(r"[^\w.-]+", "-", title).strip("-._")[:LONGEST_NAME]
     if not name:
-        raise UserError("The name of a project needs a letter or a digit.")
+        raise UserError(translatable("The name of a project needs a letter or a digit."))
     return name
 
 
 def check_folder_name(name: str) -> None:
     """Raise if a folder name could not be used unchanged in an address."""
     if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
-        raise UserError("Rename this folder: its name may contain only letters, digits, spaces, . - and _.")
+        raise UserError(
+            translatable("Rename this folder: its name may contain only letters, digits, spaces, . - and _.")
+        )
 
 
 def problem_sentence(error: Exception, folder: Path) -> str:

@@ -38,6 +38,7 @@ from hybridal.app.web.project_threads import in_thread
 from hybridal.app.web.proxy import signed_in_as
 from hybridal.app.web.uploads import FILE_TOO_LARGE, LARGEST_FILE
 from hybridal.errors import UserError
+from hybridal.sentences import translatable
 
 
 class RateLimiter:
@@ -71,7 +72,7 @@ class RateLimiter:
     def acquire(self, key: Hashable) -> None:
         """Count one request; raise if the limit is exceeded."""
         if not self.try_acquire(key):
-            raise TooOftenError("Too many requests; wait a moment and try again.")
+            raise TooOftenError(translatable("Too many requests; wait a moment and try again."))
 
     def _forget(self, time: float) -> None:
         """Drop the keys whose bucket is full again."""
@@ -153,7 +154,9 @@ class AccessMiddleware:
         """Raise if the request is refused, return a response to send instead of the app's, or None to continue."""
         path = path_of(request)
         if request.app.state.local and request.url.hostname not in HERE:
-            raise UserError("This app accepts only requests to localhost; open the address that it printed.")
+            raise UserError(
+                translatable("This app accepts only requests to localhost; open the address that it printed.")
+            )
         if path.startswith("/static/"):
             return None
         found = await self.find_user(request)
@@ -246,12 +249,14 @@ def _find_by_token(project: Project, secret: str) -> User | None:
 def _check(request: Request, found: User | None) -> None:
     if found is None:
         has_token = request_token(request) is not None
-        raise SignInError("This token is not valid for this project." if has_token else "Sign in first.")
+        raise SignInError(
+            translatable("This token is not valid for this project.") if has_token else translatable("Sign in first.")
+        )
     if found.token_role is not None:
         return
     sent = request.headers.get("x-csrf-token", "")
     if request.method not in ("GET", "HEAD") and not compare_digest(sent.encode(), found.csrf_token.encode()):
-        raise ForbiddenError("This page is out of date; reload it.")
+        raise ForbiddenError(translatable("This page is out of date; reload it."))
 
 
 def limited_body(request: Request, receive: Receive, is_upload: bool) -> Receive:

@@ -16,6 +16,7 @@ from hybridal.app.people import SESSION_DAYS, User, draw_token, hash_password, t
 from hybridal.app.web.auth import set_session_cookie, user_of
 from hybridal.app.web.middleware import AccessMiddleware
 from hybridal.app.web.proxy import signed_in_as
+from hybridal.sentences import translatable
 
 MAX_SESSIONS = 100
 
@@ -87,7 +88,7 @@ async def require_operator(request: Request) -> User:
     """A FastAPI dependency that raises unless the operator is signed in."""
     found = user_of(request)
     if found is None:
-        raise SignInError("Sign in first.")
+        raise SignInError(translatable("Sign in first."))
     return found
 
 

@@ -23,10 +23,10 @@ from hybridal.app.web.project_threads import Router
 from hybridal.app.web.proxy import signed_in_as
 from hybridal.app.web.reference import chapters
 from hybridal.app.web.translations import LANGUAGES, SOURCE, catalogue_path, language_of, translation
-from hybridal.app.web.translations import translatable as _
 from hybridal.app.web.uploads import LARGEST_FILE
 from hybridal.app.webhooks.events import EVENTS
 from hybridal.core.rules import PRESETS
+from hybridal.sentences import translatable
 
 _FILES = Path(__file__).parent / "static"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -52,21 +52,21 @@ class Page:
 
 
 PAGES = (
-    Page("/", "label", _("Label")),
-    Page("/texts", "texts", _("Texts")),
-    Page("/progress", "progress", _("Progress")),
-    Page("/review", "review", _("Review"), "reviewer"),
-    Page("/export", "export", _("Export"), "reviewer"),
-    Page("/people", "people", _("People"), "owner"),
-    Page("/settings", "settings", _("Settings"), "owner"),
-    Page("/programs", "programs", _("Programs"), is_personal=True),
+    Page("/", "label", translatable("Label")),
+    Page("/texts", "texts", translatable("Texts")),
+    Page("/progress", "progress", translatable("Progress")),
+    Page("/review", "review", translatable("Review"), "reviewer"),
+    Page("/export", "export", translatable("Export"), "reviewer"),
+    Page("/people", "people", translatable("People"), "owner"),
+    Page("/settings", "settings", translatable("Settings"), "owner"),
+    Page("/programs", "programs", translatable("Programs"), is_personal=True),
 )
 
 
 router = Router(include_in_schema=False)
 
 
-REFERENCE = Page("/programs/api", "reference", _("API"))  # linked from the page Programs
+REFERENCE = Page("/programs/api", "reference", translatable("API"))  # linked from the page Programs
 
 
 def _frame(page: Page) -> Callable[[Request], Response]:
@@ -101,7 +101,9 @@ def login(request: Request) -> Response:
     """The sign-in page, with a form if any person has a password."""
     with project_of(request).reads() as session:
         accounts = session.scalar(select(Person.number).where(Person.password.is_not(None)).limit(1)) is not None
-    return render_page(request, "login", page="sign-in", title=_("Sign in"), accounts=accounts, place=_place(request))
+    return render_page(
+        request, "login", page="sign-in", title=translatable("Sign in"), accounts=accounts, place=_place(request)
+    )
 
 
 def _place(request: Request) -> str:
@@ -116,7 +118,7 @@ def join(request: Request, token: str) -> Response:
     """The page of an invitation; raises if the link is invalid."""
     with project_of(request).reads() as session:
         check_invitation(session, token)
-    return render_page(request, "join", page="sign-in", title=_("Join"), token=token)
+    return render_page(request, "join", page="sign-in", title=translatable("Join"), token=token)
 
 
 @router.get("/static/{version}/{name:path}")
@@ -142,15 +144,15 @@ def _messages() -> dict[str, str]:
 
 def error_page(request: Request, status: int, sentence: str) -> Response:
     """An error as a page."""
-    title = _ERROR_TITLES.get(status, _("Something went wrong"))
+    title = _ERROR_TITLES.get(status, translatable("Something went wrong"))
     return render_page(request, "not_found", status, page="sign-in", title=title, message=sentence)
 
 
 _ERROR_TITLES = {
-    403: _("No access"),
-    404: _("Page not found"),
-    429: _("Too many requests"),
-    503: _("Not available now"),
+    403: translatable("No access"),
+    404: translatable("Page not found"),
+    429: translatable("Too many requests"),
+    503: translatable("Not available now"),
 }
 
 

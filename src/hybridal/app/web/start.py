@@ -26,8 +26,9 @@ from hybridal.app.web.operator import AsOperator, Operator, OperatorMiddleware
 from hybridal.app.web.pages import render_page
 from hybridal.app.web.project_list import PROJECTS, address_of, host_of
 from hybridal.app.web.schemas import Done, Schema
-from hybridal.app.web.translations import translatable as _
+from hybridal.app.web.translations import language_of, translation
 from hybridal.app.web.uploads import LARGEST_FILE, upload_paths
+from hybridal.sentences import translatable
 
 router = APIRouter(include_in_schema=False)
 _HASHING = CapacityLimiter(1)
@@ -84,7 +85,7 @@ async def start(request: Request) -> Response:
     host = host_of(request)
     facts: dict[str, Any] = {"largest_file": LARGEST_FILE, "encoders": new_project.encoders(host), "local": host.local}
     facts["can_invite"] = new_project.can_invite(request)
-    return render_page(request, "start", page="start", title=_("Projects"), user=user_of(request), **facts)
+    return render_page(request, "start", page="start", title=translatable("Projects"), user=user_of(request), **facts)
 
 
 @router.get("/login")
@@ -92,7 +93,7 @@ async def login_page(request: Request) -> Response:
     """The sign-in page of the operator, with a form if there is a password."""
     operator: Operator = request.app.state.operator
     accounts, place = operator.password is not None, "server" if operator.named is None else "operator"
-    return render_page(request, "login", page="sign-in", title=_("Sign in"), accounts=accounts, place=place)
+    return render_page(request, "login", page="sign-in", title=translatable("Sign in"), accounts=accounts, place=place)
 
 
 @router.get("/p/{name}")
@@ -110,8 +111,11 @@ async def not_served(name: str, path: str, request: Request) -> Response:
     """
     host = host_of(request)
     host.find(name)
-    why = "This project is archived" if name in host.archived else "This project cannot be opened at the moment"
-    sentence = f"{why}. Your labels are safe. Ask the person who runs the server."
+    archived = translatable("This project is archived. Your labels are safe. Ask the person who runs the server.")
+    broken = translatable(
+        "This project cannot be opened at the moment. Your labels are safe. Ask the person who runs the server."
+    )
+    sentence = translation(language_of(request)).gettext(archived if name in host.archived else broken)
     if path.startswith(("api/", "ml/")):
         return JSONResponse({"error": sentence}, 503)
     return pages.error_page(request, 503, sentence)
@@ -129,7 +133,7 @@ async def login(given: Password, request: Request, response: Response) -> Done:
     request.app.state.tries.acquire(request.client.host if request.client else "")
     operator: Operator = request.app.state.operator
     if not await run_sync(operator.verify_password, given.password, limiter=_HASHING):
-        raise SignInError("The password is wrong.")
+        raise SignInError(translatable("The password is wrong."))
     operator.start_session(request, response)
     return Done()
 

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from babel import Locale, negotiate_locale
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
-from fastapi import Request
+from babel.numbers import format_decimal
+from fastapi import Depends, Request
+
+from hybridal.sentences import Sentence
 
 SOURCE = "en"
 # In the order of the menu, each under the name that its speakers look for.
@@ -21,15 +24,6 @@ COOKIE = "hybridal-language"
 
 _FOLDER = Path(__file__).parent / "locales"
 _LARGEST_SAMPLE = 200  # every plural form of every language occurs among the numbers up to here
-
-
-def translatable(text: str) -> str:
-    """Mark a text for the catalogues where it is defined; it is translated where it is shown.
-
-    >>> translatable("Label")
-    'Label'
-    """
-    return text
 
 
 @dataclass(frozen=True)
@@ -56,6 +50,27 @@ class Translation:
         if forms is None:
             return one if n == 1 else many
         return forms[self.forms[Locale.parse(self.language).plural_form(n)]]
+
+    def sentence(self, text: str) -> str:
+        """The translation of a sentence of the server; a text that is not in the catalogue stays as it is."""
+        if not isinstance(text, Sentence):
+            return self.gettext(text)
+        if text.parts:
+            return " ".join(map(self.sentence, text.parts))
+        if not text.many:
+            return self.gettext(text.one).format(**text.values)
+        n = text.values["n"]
+        number = format_decimal(n, locale=self.language)
+        return self.ngettext(text.one, text.many, n).format(**{**text.values, "n": number})
+
+    def sentences(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Translate the sentences of an answer, also of dictionaries in it."""
+        return {name: self._translated(value) for name, value in found.items()}
+
+    def _translated(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return self.sentences(value)
+        return self.sentence(value) if isinstance(value, Sentence) else value
 
     def as_json(self) -> dict[str, Any]:
         """What the scripts read; `forms` is the index of a plural text's form for each plural category of CLDR."""
@@ -110,6 +125,14 @@ def language_of(request: Request) -> str:
     wanted = _preferences(request.headers.get("accept-language", ""))
     found: str | None = negotiate_locale(wanted, LANGUAGES, sep="-")
     return found or SOURCE
+
+
+def _translation_of(request: Request) -> Translation:
+    return translation(language_of(request))
+
+
+Texts = Annotated[Translation, Depends(_translation_of)]
+"""The texts in the language of a request, for routes."""
 
 
 def _preferences(header: str) -> list[str]:

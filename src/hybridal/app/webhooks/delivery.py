@@ -21,6 +21,7 @@ from hybridal.app.webhooks.address import check_url
 from hybridal.app.webhooks.events import current_position, has_news, take_news
 from hybridal.app.webhooks.post import draw_secret, headers, post
 from hybridal.errors import UserError
+from hybridal.sentences import translatable
 
 MAX_WEBHOOKS = 10
 KEPT_DELIVERIES = 20  # per webhook
@@ -36,7 +37,7 @@ def add_webhook(session: Session, project: Project, url: str, events: Sequence[s
     if (session.scalar(select(func.count()).select_from(Webhook)) or 0) >= MAX_WEBHOOKS:
         raise ConflictError(f"There are {MAX_WEBHOOKS} webhooks already; remove one that is not used any more.")
     if not events:
-        raise UserError("Choose at least one event for the webhook.")
+        raise UserError(translatable("Choose at least one event for the webhook."))
     url = check_url(url)
     allow_sending(project, url)
     made = Webhook(url=url, secret=draw_secret(), events=sorted({*events}), **current_position(session, project))

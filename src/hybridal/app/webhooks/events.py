@@ -16,14 +16,15 @@ from hybridal.app.labelling.classes import current_classes, deleted_classes
 from hybridal.app.labelling.stored_class_sets import class_names, decisions_named, named
 from hybridal.app.project import Project, chapter_folders, read_chapters
 from hybridal.app.project_settings import read
+from hybridal.sentences import translatable
 
 EventName = Literal["labels.saved", "round.finished", "goal.reached", "model.finished"]
 
 EVENTS: Mapping[EventName, str] = {
-    "labels.saved": "labels are saved, skipped or withdrawn",
-    "round.finished": "a training round of the model is finished",
-    "goal.reached": "the planned number of labels is reached",
-    "model.finished": "the last training is finished and the model can be exported",
+    "labels.saved": translatable("labels are saved, skipped or withdrawn"),
+    "round.finished": translatable("a training round of the model is finished"),
+    "goal.reached": translatable("the planned number of labels is reached"),
+    "model.finished": translatable("the last training is finished and the model can be exported"),
 }
 """The events and when they occur."""
 

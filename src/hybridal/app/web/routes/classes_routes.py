@@ -15,6 +15,7 @@ from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
 from hybridal.app.web.background_updates import catch_up, left_to_follow, lifespan
 from hybridal.app.web.project_threads import Router, in_thread
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Items, Number, Schema
+from hybridal.sentences import translatable
 
 router = Router(prefix="/api/classes", lifespan=lifespan)
 
@@ -64,7 +65,7 @@ def add_class(new: NewClass, user: Reviewer, project: CurrentProject) -> ClassSc
     """Add a class."""
     with project.sessions.begin() as session:
         if not may_define(session, user):
-            raise ForbiddenError("Only an owner may add classes to this project.")
+            raise ForbiddenError(translatable("Only an owner may add classes to this project."))
         name = classes.checked(new.name)
         there = {one.name: one for one in classes.current(session)}
         if name in there:

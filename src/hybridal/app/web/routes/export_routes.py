@@ -27,6 +27,7 @@ from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
 from hybridal.app.web.project_threads import Router, parts_in_thread
 from hybridal.app.web.schemas import CleanStr, Done, Schema
 from hybridal.errors import UserError
+from hybridal.sentences import translatable
 
 router = Router(prefix="/api")
 
@@ -92,7 +93,7 @@ def from_label_studio(
     try:
         data = json.load(file.file)
     except (ValueError, RecursionError) as error:
-        raise UserError("The file is not JSON; export from Label Studio in the format JSON.") from error
+        raise UserError(translatable("The file is not JSON; export from Label Studio in the format JSON.")) from error
     tasks = read_tasks(data, text or None, choices or None, project.setting("multi_label"))
     return import_tasks(project.sessions, tasks, as_members)
 

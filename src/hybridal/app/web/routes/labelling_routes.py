@@ -38,6 +38,7 @@ from hybridal.app.web.schemas import (
     items_of,
 )
 from hybridal.app.web.truncation import truncation_point
+from hybridal.sentences import translatable
 from hybridal.tasks.answers import names_of
 
 router = Router(prefix="/api")
@@ -127,7 +128,7 @@ def next_texts(
 def _likely(project: Project, user: User, name: str) -> Sequence[int]:
     with project.reads() as session:
         if not sees_predictions(user, read(session)):
-            raise ForbiddenError("In this project annotators do not see predictions; ask an owner.")
+            raise ForbiddenError(translatable("In this project annotators do not see predictions; ask an owner."))
         number = classes.find(session, name).number
     return likeliest(project, number)
 

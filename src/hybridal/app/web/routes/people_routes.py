@@ -35,6 +35,7 @@ from hybridal.app.web.paths import link
 from hybridal.app.web.project_threads import Router, in_thread
 from hybridal.app.web.proxy import signed_in_as
 from hybridal.app.web.schemas import CleanStr, Done, Items, Number, Schema
+from hybridal.sentences import translatable
 
 router = Router(prefix="/api")
 
@@ -45,7 +46,7 @@ _HASHING = CapacityLimiter(2)
 async def require_passwords(request: Request) -> None:
     """Refuse routes for passwords and invitations if a proxy signs people in."""
     if signed_in_as(request) is not None:
-        raise ForbiddenError("A proxy signs people in; this app has no passwords.")
+        raise ForbiddenError(translatable("A proxy signs people in; this app has no passwords."))
 
 
 WITH_PASSWORDS = [Depends(require_passwords)]
@@ -71,7 +72,7 @@ async def login(given: Credentials, request: Request, response: Response, projec
     person = await in_thread(_find, project, given.name)
     fits = await run_sync(verify_password, given.password, person.password if person else None, limiter=_HASHING)
     if not fits or person is None:
-        raise SignInError("The name or the password is wrong.")
+        raise SignInError(translatable("The name or the password is wrong."))
     set_project_cookie(response, request, project, await in_thread(_sign_in, project, person))
     return Done()
 
@@ -132,10 +133,10 @@ async def set_password(given: PasswordChange, user: BrowserUser, request: Reques
     number = given.number or user.person.number
     mine = number == user.person.number
     if not mine and not may(user.role, "owner"):
-        raise ForbiddenError("Only an owner may reset the password of another person.")
+        raise ForbiddenError(translatable("Only an owner may reset the password of another person."))
     needs_old = mine and user.can_return
     if needs_old and not await run_sync(verify_password, given.old, user.person.password, limiter=_HASHING):
-        raise ForbiddenError("The old password is wrong.")
+        raise ForbiddenError(translatable("The old password is wrong."))
     password = await run_sync(hash_password, given.new, limiter=_HASHING)
     await in_thread(_set_password, project, number, password, user.login if mine else None)
     request.app.state.sessions.clear()
@@ -145,7 +146,7 @@ async def set_password(given: PasswordChange, user: BrowserUser, request: Reques
 def _set_password(project: Project, number: int, password: str, keep: str | None) -> None:
     with project.sessions.begin() as session:
         if keep is None and number == project_owner(session).number:
-            raise ForbiddenError("The project's first owner sets their password when they start the app.")
+            raise ForbiddenError(translatable("The project's first owner sets their password when they start the app."))
         change_password(session, number, password, keep)
 
 

@@ -23,7 +23,9 @@ from hybridal.app.web.auth import Annotator, CurrentProject, Owner
 from hybridal.app.web.background_updates import catch_up
 from hybridal.app.web.project_threads import Router, in_thread
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Done, Schema, Settings
+from hybridal.app.web.translations import Texts
 from hybridal.core.rules import protocol
+from hybridal.sentences import translatable
 
 router = Router(prefix="/api")
 
@@ -154,10 +156,11 @@ class TrainerRequest(Schema):
 
 
 @router.get("/trainer")
-def get_trainer(_: Annotator, project: CurrentProject) -> TrainerSchema:
+def get_trainer(_: Annotator, project: CurrentProject, texts: Texts) -> TrainerSchema:
     """The trainer's state, for the bar at the top of every page."""
     with project.reads() as session:
-        return trainer_status(session)
+        found = trainer_status(session)
+    return found.model_copy(update={"obstacle": texts.sentence(found.obstacle)})
 
 
 def trainer_status(session: Session) -> TrainerSchema:
@@ -180,7 +183,7 @@ def trainer_status(session: Session) -> TrainerSchema:
 def request_trainer(wanted: TrainerRequest, user: Annotator, project: CurrentProject) -> Done:
     """Ask the trainer to train now or to retry; reviewers may also ask it to finish, that is to train a last time."""
     if wanted.request == "finish" and not may(user.role, "reviewer"):
-        raise ForbiddenError("Only a reviewer or an owner may finish the model.")
+        raise ForbiddenError(translatable("Only a reviewer or an owner may finish the model."))
     with project.sessions.begin() as session:
         session.execute(update(Trainer).where(Trainer.number == 1).values(request=wanted.request))
     return Done()

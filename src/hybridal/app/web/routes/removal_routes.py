@@ -17,6 +17,7 @@ from hybridal.app.web.auth import CurrentProject, Owner
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import CleanStr, Schema
 from hybridal.errors import UserError
+from hybridal.sentences import translatable
 
 router = Router(prefix="/api/texts")
 
@@ -88,7 +89,7 @@ def _rows(session: Session, ids: list[str]) -> list[int]:
 
 def _all(session: Session, query: Query) -> list[int]:
     if not (query.search.strip() or query.class_ or query.lacks or query.state):
-        raise UserError("Search for the texts to delete, or choose a class or a state first.")
+        raise UserError(translatable("Search for the texts to delete, or choose a class or a state first."))
     rows = rows_found(session, Conditions(query.search, query.class_, query.lacks, query.state))
     if query.expected != len(rows):
         raise ConflictError(f"The search now finds {len(rows)} instead of {query.expected} texts; reload the list.")

@@ -19,6 +19,7 @@ from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Reviewer
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import CleanStr, Counts, GivenClasses, GivenDecisions, Key, Saved, Schema, excerpt
+from hybridal.app.web.translations import Texts
 
 router = Router(prefix="/api")
 
@@ -74,9 +75,9 @@ def adjudicate(given: Adjudication, user: Reviewer, project: CurrentProject) -> 
 
 
 @router.get("/progress")
-def get_progress(_: Annotator, project: CurrentProject) -> dict[str, Any]:
+def get_progress(_: Annotator, project: CurrentProject, texts: Texts) -> dict[str, Any]:
     """The learning curve, calibration, the switch signal, training time saved, and labels per class."""
-    return progress(project)
+    return texts.sentences(progress(project))
 
 
 @router.get("/review")

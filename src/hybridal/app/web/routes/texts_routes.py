@@ -39,6 +39,7 @@ from hybridal.app.web.schemas import (
     predictions_of,
     shown_set,
 )
+from hybridal.sentences import translatable
 
 router = Router(prefix="/api")
 
@@ -119,10 +120,10 @@ def list_texts(
 ) -> TextPage:
     """The matching texts, 50 per page: their beginnings, or with `whole` all of each text."""
     if state == "deleted" and not may(user.role, "owner"):
-        raise ForbiddenError("Only an owner sees deleted texts.")
+        raise ForbiddenError(translatable("Only an owner sees deleted texts."))
     with project.reads() as session:
         if (predicted or order) and not sees_predictions(user, read(session)):
-            raise ForbiddenError("In this project annotators do not see predictions; ask an owner.")
+            raise ForbiddenError(translatable("In this project annotators do not see predictions; ask an owner."))
         similar = _similarities(session, project, clean(like)) if like else None
         among = _rows(session, ids) if ids else None if similar is None else [*similar]
         ranked_by = ""
@@ -170,10 +171,10 @@ def _rows(session: Session, ids: Sequence[str]) -> list[int]:
 def _similarities(session: Session, project: Project, id: str) -> dict[int, float]:
     text = session.scalar(select(Text).where(Text.id == id))
     if text is None:
-        raise MissingError("There is no such text.")
+        raise MissingError(translatable("There is no such text."))
     found = nearest(project, text.row, text.digest)
     if found is None:
-        raise MissingError("The model has not read this text yet; try again in a few minutes.")
+        raise MissingError(translatable("The model has not read this text yet; try again in a few minutes."))
     return found
 
 
@@ -183,7 +184,7 @@ def get_text(id: str, user: Annotator, project: CurrentProject) -> TextDetails:
     with project.reads() as session:
         text = session.scalar(select(Text).where(Text.id == clean(id)))
         if text is None or (text.deleted is not None and not may(user.role, "owner")):
-            raise MissingError("There is no such text.")
+            raise MissingError(translatable("There is no such text."))
         given = (
             select(Annotation, Person.name, Class.name, LabelSet.classes)
             .join(Person, Person.number == Annotation.person_number)
