@@ -13,6 +13,7 @@ import torch
 from hybridal import __version__
 from hybridal.acquisition.margin import Margin
 from hybridal.annotators.callback import Callback
+from hybridal.annotators.oracle import Oracle
 from hybridal.backbones import hub_models
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
@@ -20,7 +21,7 @@ from hybridal.core.rules import protocol
 from hybridal.errors import UserError
 from hybridal.models import device
 from hybridal.runs import assemble
-from hybridal.runs.assemble import build_experiment, build_model, find_task, surroundings, watched
+from hybridal.runs.assemble import build_experiment, build_model, build_team, find_task, surroundings, watched
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 from hybridal.signals.accuracy import Accuracy
@@ -163,13 +164,12 @@ def test_annotator_is_called_only_for_unlabelled_texts() -> None:
         questions.append(list(texts))
         return dict.fromkeys(texts, "food")
 
-    model = build_model(SETTINGS, task, ())
     texts = dict.fromkeys(TASK.train.ids[:5], "")
-    answers = build_experiment(SETTINGS, task, model, (), Callback(answer)).annotator.label(texts)
+    people = build_team(SETTINGS, task, Callback(answer))
+    assert isinstance(people, Oracle)
+    answers = people.label(texts)
     assert questions == [list(TASK.train.ids[3:5])]
     assert answers == {**TASK.answers(TASK.train.ids[:3]), TASK.train.ids[3]: "food", TASK.train.ids[4]: "food"}
-    with pytest.raises(UserError, match="has no label to simulate with"):
-        build_experiment(SETTINGS, task, model, ()).annotator.label(texts)
 
 
 def test_versions_and_hardware_are_recorded() -> None:

@@ -258,8 +258,11 @@ def rows(text: str) -> list[list[str]]:
 def test_labels_lie_in_the_order_they_were_acquired_and_any_text_survives() -> None:
     given = {6: 0, 2: 1, 0: 1, 5: 0, 1: 1, 3: 0, 4: 0, 7: 1}
     assert rows(labels_csv(MAIL, Pool.unlabelled(len(HOSTILE)).reveal(given))) == [
-        ["id", "label", "text", "split", "drawn", "probability"],
-        *([f"id,{row}", MAIL.classes[label], HOSTILE[row], "train", "brought", ""] for row, label in given.items()),
+        ["id", "label", "text", "split", "drawn", "probability", "by"],
+        *(
+            [f"id,{row}", MAIL.classes[label], HOSTILE[row], "train", "brought", "", "people"]
+            for row, label in given.items()
+        ),
     ]
 
 
@@ -294,7 +297,7 @@ def test_a_comparison_keeps_no_model(tmp_path: Path) -> None:
 def test_labels_say_how_their_texts_were_drawn() -> None:
     pool = Pool.unlabelled(len(HOSTILE)).reveal({6: 0}).choose(np.array([2]), held=np.array([0, 5]))
     written = rows(labels_csv(MAIL, pool.reveal({2: 1, 0: 1, 5: 0})))[1:]
-    assert {(row[0], *row[4:]) for row in written} == {
+    assert {(row[0], *row[4:6]) for row in written} == {
         ("id,6", "brought", ""),
         ("id,2", "chosen", ""),
         ("id,0", "random", "0.25"),

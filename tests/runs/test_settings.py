@@ -17,6 +17,7 @@ FULL = Settings(
     classes=("ham", "spam"), max_words=9, drop_empty=True, drop_duplicates=True, backbone="tiny", protocol="quick",
     overrides={"rounds": 2, "stop_after": None}, schedule="fixed:2",
     acquisition="badge", signals=("alpha", "cka"), seed=7, device="cpu", labels="l.csv",
+    annotator="llm", llm={"model": "m", "price": 0.5}, overlap=0.2,
     test_every_round=True, stop="auto", tracker="mlflow",
 )  # fmt: skip
 
@@ -48,6 +49,13 @@ def test_validation_texts_that_were_asked_for_are_used() -> None:
 def test_a_run_stops_by_itself_or_never() -> None:
     with pytest.raises(UserError, match="'stop' must be auto or never, not 'soon'"):
         Settings("imdb", stop="soon")
+
+
+def test_the_options_of_a_language_model_are_merged_and_recorded_only_with_an_annotator() -> None:
+    assert FULL.with_changes({"llm": {"url": "http://h/v1"}}).llm == {"model": "m", "price": 0.5, "url": "http://h/v1"}
+    assert not {"annotator", "llm", "overlap"} & Settings("imdb").to_json().keys()
+    with pytest.raises(UserError, match="'overlap' must be a share from 0 to 1, not 2"):
+        Settings("imdb", overlap=2)
 
 
 def test_changes_replace_settings_and_merge_overrides() -> None:
@@ -94,7 +102,9 @@ def test_null_acquisition_is_the_default_and_an_empty_name_is_kept() -> None:
 def test_unknown_setting_gets_a_suggestion_or_the_list() -> None:
     with pytest.raises(UserError, match=r"'shedule' is not a setting; did you mean 'schedule'\?"):
         Settings.from_json({"task": "imdb", "shedule": "retrain"})
-    with pytest.raises(UserError, match="'colour' is not a setting; there are acquisition, backbone, classes"):
+    with pytest.raises(
+        UserError, match="'colour' is not a setting; there are acquisition, annotator, backbone, classes"
+    ):
         Settings.from_json({"task": "imdb", "colour": "retrain"})
 
 

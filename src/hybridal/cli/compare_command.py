@@ -34,7 +34,7 @@ SHOWN_SEVERAL = (
 )
 
 
-@o.with_run_options(without=("labels", "schedule", "epsilon", "patience", "stop", "tracker"))
+@o.with_run_options(without=("labels", *o.OF_MODEL, "schedule", "epsilon", "patience", "stop", "tracker"))
 def compare(
     requested: o.RunOptions,
     context: typer.Context,

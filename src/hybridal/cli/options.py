@@ -12,13 +12,14 @@ from typing import Annotated, Any, get_args
 import typer
 
 from hybridal.core.rules import Rules
-from hybridal.errors import UserError
+from hybridal.errors import UserError, reason
 from hybridal.runs.settings import Settings
 
 _TASK = "Task"
 _METHOD = "Method"
 _OUTPUT = "Output"
 SERVER = "Server"
+MODEL_LABELS = "Labels by a model"
 
 TaskName = Annotated[
     str | None,
@@ -69,6 +70,29 @@ DropDuplicates = Annotated[
 Labels = Annotated[
     str | None,
     typer.Option(help="CSV file (id,label) in which you enter the labels; it is watched.", rich_help_panel=_TASK),
+]
+AnnotatorSpec = Annotated[
+    str | None,
+    typer.Option("--annotator", help="A model that labels: llm, or a class of your own.", rich_help_panel=MODEL_LABELS),
+]
+LlmUrl = Annotated[
+    str | None,
+    typer.Option(help="Address of its server up to /v1 (default: HYBRIDAL_LLM_URL).", rich_help_panel=MODEL_LABELS),
+]
+LlmModel = Annotated[str | None, typer.Option(help="Its name on the server.", rich_help_panel=MODEL_LABELS)]
+LlmGuidelines = Annotated[
+    Path | None, typer.Option(help="Text file with the guidelines for people.", rich_help_panel=MODEL_LABELS)
+]
+LlmBudgetTokens = Annotated[
+    int | None, typer.Option(help="Tokens it may use in all (default: 500000).", rich_help_panel=MODEL_LABELS)
+]
+LlmBudgetMoney = Annotated[
+    float | None, typer.Option(help="What it may cost in all; needs --llm-price.", rich_help_panel=MODEL_LABELS)
+]
+LlmPrice = Annotated[float | None, typer.Option(help="Price of a million tokens.", rich_help_panel=MODEL_LABELS)]
+Overlap = Annotated[
+    float | None,
+    typer.Option(help="Share of its texts that people label too (default: 0.1).", rich_help_panel=MODEL_LABELS),
 ]
 BackboneName = Annotated[
     str | None,
@@ -183,6 +207,14 @@ RUN: Mapping[str, Any] = {
     "label_separator": LabelSeparator,
     "descriptions": Descriptions,
     "labels": Labels,
+    "annotator": AnnotatorSpec,
+    "llm_url": LlmUrl,
+    "llm_model": LlmModel,
+    "llm_guidelines": LlmGuidelines,
+    "llm_budget_tokens": LlmBudgetTokens,
+    "llm_budget_money": LlmBudgetMoney,
+    "llm_price": LlmPrice,
+    "overlap": Overlap,
     "backbone": BackboneName,
     "protocol": ProtocolName,
     "rounds": Rounds,
@@ -202,6 +234,7 @@ RUN: Mapping[str, Any] = {
     "stop": Stop,
     "tracker": TrackerSpec,
 }
+OF_MODEL = ("annotator", *(name for name in RUN if name.startswith("llm_")), "overlap")
 _SETTINGS = [name for name in RUN if name in {field.name for field in fields(Settings)}]
 _PROTOCOL = [name for name in RUN if name in {field.name for field in fields(Rules)} and name not in _SETTINGS]
 
@@ -252,8 +285,17 @@ def _run_options(values: Mapping[str, Any]) -> RunOptions:
     lists["label"] = label_columns(values.get("label"))
     settings = given(**{name: value for name, value in {**values, **lists}.items() if name in _SETTINGS})
     fields_set = overrides(values["set"], **{name: values[name] for name in _PROTOCOL})
+    if llm := given(**{name.removeprefix("llm_"): values.get(name) for name in RUN if name.startswith("llm_")}):
+        settings["llm"] = {**llm, **({"guidelines": _content(llm["guidelines"])} if "guidelines" in llm else {})}
     others = {name: values.get(name) for name in ("config", "epsilon", "patience")}
     return RunOptions({**settings, "overrides": fields_set}, **others)
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise UserError(f"{path} cannot be read as UTF-8 text ({reason(error)}).", field="llm_guidelines") from error
 
 
 def check_backbone(backbone: str | None) -> None:

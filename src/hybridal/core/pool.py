@@ -35,6 +35,8 @@ class Pool:
         label_sets: The sets of classes by number, if a text may have several.
         origins: How each labelled or pending row was drawn (see `hybridal.core.provenance`).
         known_from: For each labelled row, how many random draws had begun when its label came.
+        model_labels: What a model answered for each row, `UNKNOWN` where it was not asked; empty if no model answers.
+        by_model: Labelled rows of which only the model gave the label.
 
     >>> pool = Pool.unlabelled(5).choose(np.array([3, 1])).reveal({3: 0, 1: 1})
     >>> pool.order.tolist(), pool.newest_rows().tolist(), pool.candidates().tolist()
@@ -56,6 +58,8 @@ class Pool:
     label_sets: LabelSets | None = None
     origins: Ints = field(default_factory=_no_rows)
     known_from: Ints = field(default_factory=_no_rows)
+    model_labels: Ints = field(default_factory=_no_rows)
+    by_model: Ints = field(default_factory=_no_rows)
 
     def __post_init__(self) -> None:
         if len(self.origins) != len(self.labels):
@@ -137,8 +141,10 @@ class Pool:
             origin: How `rows` were drawn: `CHOSEN`, `BROUGHT`, or `RANDOM` if each candidate had the same probability.
             held_origin: The same for `held`.
         """
-        kept = self.measured()
         first = _no_rows() if held is None else np.array(held, dtype=np.int64)
+        if len(guessed := np.intersect1d(first, self.by_model)):  # people decide on validation texts
+            return self.withdraw(guessed).choose(rows, held, origin, held_origin)
+        kept = self.measured()
         origins = np.where(self.labels >= 0, self.origins, NOT_DRAWN)
         draw = replace(self, origins=origins)._draws_begun()
         for some, how in ((np.array(rows, dtype=np.int64), origin), (first, held_origin)):
@@ -158,7 +164,7 @@ class Pool:
         >>> [(int(draw.frame.sum()), draw.drawn.tolist()) for draw in pool.random_draws()]
         [(9, [5, 6]), (5, [7])]
         """
-        labelled = self.labels >= 0
+        labelled = self.by_people().labels >= 0  # a text that a model labelled can still be drawn for people
         known_from = np.where(labelled, self.known_from, np.iinfo(np.int64).max)
         return random_draws(np.where(labelled, self.origins, NOT_DRAWN), known_from, self.labels != LEFT_OUT)
 
@@ -179,6 +185,7 @@ class Pool:
         ([4, 2], [2, 3])
         """
         left = self.pending[~np.isin(self.pending, [*labels])] if waiting else _no_rows()
+        by_model = self.by_model[~np.isin(self.by_model, [*labels])]
         labels = {row: label for row, label in labels.items() if self.labels[row] != label}
         updated = self.labels.copy()
         updated[list(labels)] = list(labels.values())
@@ -190,15 +197,56 @@ class Pool:
         origins, known_from = self._with_origins(np.array([*labels], dtype=np.int64), left)
         corrected = self.corrected + sum(self._is_corrected(row, labels[row]) for row in learnt.tolist())
         taught = replace(self._without(rows), labels=updated, pending=left, corrected=corrected)._with_newest(rows)
-        taught = replace(taught, origins=origins, known_from=known_from)
+        taught = replace(taught, origins=origins, known_from=known_from, by_model=by_model)
         return replace(taught, held=self.held[(updated[self.held] != UNKNOWN) | np.isin(self.held, left)])
+
+    def reveal_by_model(self, labels: Mapping[int, int], waiting: bool = False) -> Pool:
+        """Add a model's answers. On texts that people labelled, or that are held for validation, they are no labels.
+
+        There they only show how good the model is.
+
+        >>> pool = Pool.unlabelled(4).choose(np.array([1]), held=np.array([3])).reveal({0: 1}, waiting=True)
+        >>> pool = pool.reveal_by_model({0: 0, 1: 1, 3: 1})
+        >>> pool.labels.tolist(), pool.by_model.tolist(), pool.model_labels.tolist()
+        ([1, 1, -1, -1], [1], [0, 1, -1, 1])
+        >>> pool.reveal({1: 0}).by_model.tolist()
+        []
+        """
+        answers = self.model_labels.copy() if len(self.model_labels) else np.full_like(self.labels, UNKNOWN)
+        answers[[*labels]] = [*labels.values()]
+        may_label = (self.labels == UNKNOWN) | np.isin(np.arange(len(self.labels)), self.by_model)
+        may_label[self.held] = False
+        own = {row: label for row, label in labels.items() if may_label[row]}
+        by_model = np.union1d(self.by_model, np.array([*own], dtype=np.int64))
+        return replace(self.reveal(own, waiting), model_labels=answers, by_model=by_model)
+
+    def without_random(self) -> Pool:
+        """Return the pool with no pending row counted as random, except those for validation.
+
+        If a model labels a part of the rows, those that are left to people are no random sample.
+        """
+        origins = self.origins.copy()
+        origins[np.setdiff1d(self.pending, self.held)] = CHOSEN
+        return replace(self, origins=origins)
+
+    def compared(self) -> tuple[Ints, Ints]:
+        """The model's answers for texts that people labelled too, and people's labels of these."""
+        if not len(self.model_labels):
+            return _no_rows(), _no_rows()
+        both = (self.labels >= 0) & (self.model_labels >= 0)
+        both[self.by_model] = False
+        return self.model_labels[both], self.labels[both]
+
+    def by_people(self) -> Pool:
+        """Return the pool without the labels of a model."""
+        return self.withdraw(self.by_model) if len(self.by_model) else self
 
     def _with_origins(self, rows: Ints, waiting: Ints) -> tuple[Ints, Ints]:
         """How all rows were drawn and since when they are known, once these have labels and those of `waiting` none.
 
         A corrected label keeps what it had. A row that was not asked for was brought along.
         """
-        new = rows[self.labels[rows] < 0]
+        new = rows[(self.labels[rows] < 0) | np.isin(rows, self.by_model)]
         origins, known_from = self.origins.copy(), self.known_from.copy()
         origins[new[~np.isin(new, self.pending)]] = BROUGHT
         known_from[new] = self._draws_begun()
@@ -217,7 +265,8 @@ class Pool:
         withdrawn = self.withdrawn + int(np.isin(self.older_rows(), rows).sum())
         origins = self.origins.copy()
         origins[rows] = NOT_DRAWN
-        left = replace(self._without(rows), labels=updated, withdrawn=withdrawn, origins=origins)
+        by_model = self.by_model[~np.isin(self.by_model, rows)]
+        left = replace(self._without(rows), labels=updated, withdrawn=withdrawn, origins=origins, by_model=by_model)
         return replace(left, held=self.held[~np.isin(self.held, np.intersect1d(rows, self.measured()))])
 
     def leave_out(self, rows: Ints) -> Pool:

@@ -258,6 +258,7 @@ class Round:
         label_changes: The labels that came since the last update.
         cross: Metrics of cross-fitted probes of the frozen encoder if there is no validation: a lower bound.
         thresholds: With several labels per text: the probability from which each class is given.
+        by_model: How many of the labels only a model gave, not people.
 
     Example:
         >>> from hybridal.testing import fake_history
@@ -283,6 +284,7 @@ class Round:
     label_changes: LabelChanges | None = None
     cross: Metrics | None = None
     thresholds: tuple[float, ...] = ()
+    by_model: int = 0
 
     def __repr__(self) -> str:
         """A short form; `to_json` has all fields."""
@@ -314,15 +316,16 @@ class Round:
         return replace(self, acquired=chosen.acquired, scores=chosen.scores, held=chosen.held, seconds=seconds)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as a JSON object; those of several labels per text only where they have a value."""
+        """Return all fields as a JSON object; those of several labels per text, or of a model, only with a value."""
         data = asdict(self)
         if self.label_changes is not None:
             data["label_changes"] = self.label_changes.to_json()
         for split in ("validation", "test", "cross"):
             found: Metrics | None = getattr(self, split)
             data[split] = None if found is None else found.to_json()
-        if not self.thresholds:
-            del data["thresholds"]
+        for name in ("thresholds", "by_model"):
+            if not data[name]:
+                del data[name]
         return data
 
     @classmethod

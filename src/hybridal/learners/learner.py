@@ -7,11 +7,12 @@ from dataclasses import fields, replace
 from functools import cached_property
 from html import escape
 from inspect import signature
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from hybridal.annotators import Annotator, ModelAnnotator
+from hybridal.annotators.team import OVERLAP, Team, team_of
 from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
@@ -200,7 +201,11 @@ class Learner:
         return [*chosen.ids], candidates
 
     def teach(
-        self, texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None = None, update: bool = True
+        self,
+        texts: Mapping[Any, Any] | Batch | Iterable[Any],
+        labels: Iterable[Any] | None = None,
+        update: bool = True,
+        by: Literal["people", "model"] = "people",
     ) -> TeachResult:
         """Add or correct labels, then update the model.
 
@@ -209,6 +214,8 @@ class Learner:
             labels: One label per text, in the same order; None skips a text. If a text may have several classes, a dict
                 such as `{"delivery": True, "price": False}` decides some of them and leaves the others as they were.
             update: Train a round on the labels. Use False to add labels one by one.
+            by: Who gave the labels. Those of a model are not measured on, give way to those of people, and count less
+                where people label the same texts differently.
 
         Returns:
             How many labels were taken, and the record of the round. If there was nothing to learn from (no labels, or
@@ -229,14 +236,20 @@ class Learner:
             TeachResult(1 label to learn from, 1 text skipped; the model is unchanged: update=False)
         """
         given, skipped = _given(texts, labels, self.experiment.task, self._known)
-        return self._teach(given, update, skipped)
+        return self._teach(given, update, skipped, by)
 
-    def _teach(self, labels: Mapping[str, Answer], update: bool, skipped: int = 0) -> TeachResult:
+    def _teach(
+        self, labels: Mapping[str, Answer], update: bool, skipped: int = 0, by: Literal["people", "model"] = "people"
+    ) -> TeachResult:
         learnt, measured = self._apart(labels)
         rows = {self._row(id): self.experiment.task.label_number(answer) for id, answer in learnt.items()}
-        self._measure_by(measured)
-        if rows:
+        if by == "model":
+            measured, pool = {}, self._state.pool.reveal_by_model(rows, waiting=not update)
+            rows = {row: label for row, label in rows.items() if row in pool.by_model}
+            self._state = replace(self._state, pool=pool)
+        elif rows:
             self._state = replace(self._state, pool=self._state.pool.reveal(rows, waiting=not update))
+        self._measure_by(measured)
         held = int(np.isin([*rows], self._state.pool.held).sum())
         known = len(self._state.pool)
         result = TeachResult(len(rows) - held, len(measured) + held, skipped, known, len(self._learnt))
@@ -268,12 +281,19 @@ class Learner:
     def _measure_by(self, labels: Mapping[str, Answer]) -> None:
         """Store labels of validation texts."""
 
-    def run(self, annotator: Annotator, rounds: int) -> list[Round]:
+    def run(
+        self, annotator: Annotator, rounds: int, model: Annotator | None = None, overlap: float = OVERLAP
+    ) -> list[Round]:
         """Query, let the annotator label, and teach, for several rounds.
 
+        With a `model`, it labels the texts, and the annotator those for validation, a random share of the others, and
+        what the model leaves. The share shows how good the model is, so that its labels count accordingly.
+
         Args:
-            annotator: Gives the labels, for example a `Callback` or an `LlmAnnotator`.
+            annotator: Gives the labels, for example a `Callback`; an `LlmAnnotator` may work alone.
             rounds: Number of rounds; fewer if the annotator gives no labels or no text is left.
+            model: A program that labels, such as an `LlmAnnotator` or a `Callback`.
+            overlap: The share of the model's texts that the annotator labels too.
 
         Returns:
             The records of the new rounds.
@@ -288,25 +308,48 @@ class Learner:
             >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
             >>> from hybridal import Callback
             >>> annotator = Callback(lambda texts: task.answers(texts))  # in place of a person or a program
-            >>> [record.labels for record in learner.run(annotator, rounds=2)]
+            >>> [fact.labels for fact in learner.run(annotator, rounds=2)]
             [16, 32]
+            >>> model = Callback(lambda texts: dict.fromkeys(texts, "sport"))
+            >>> learner.run(annotator, rounds=1, model=model, overlap=0.5)[0].by_model
+            8
         """
+        team = team_of(annotator, model, overlap)
+        if isinstance(team, Team) and isinstance(team.model, ModelAnnotator):
+            team.model.begin(self.experiment.task, notify=self.observer.message)
         done: list[Round] = []
-        if isinstance(annotator, ModelAnnotator):
-            annotator.begin(self.experiment.task, notify=self.observer.message)
         while len(done) < rounds:
             ids, _ = self._choose(self._count(None))
             if not ids:
                 break
-            texts = {self.experiment.task.id(id): self._texts[id] for id in ids}
-            if isinstance(annotator, ModelAnnotator):
-                annotator.show(self.experiment.examples(self._state.pool))
-            answers = _answers(annotator, texts, self.experiment.task, self._known)
-            if not answers:
+            taught = self._ask_team(team, ids) if isinstance(team, Team) else self._ask(team, ids)
+            if taught is None:
                 break
-            record = self._teach(answers, update=True).trained
-            done += [record] if record else []
+            done += [taught.trained] if taught.trained else []
         return done
+
+    def _ask(self, annotator: Annotator, ids: Sequence[str]) -> TeachResult | None:
+        """Teach what an annotator answers; None if it gives no label."""
+        task = self.experiment.task
+        labels = _answers(annotator, {task.id(id): self._texts[id] for id in ids}, task, self._known)
+        return self._teach(labels, update=True) if labels else None
+
+    def _ask_team(self, team: Team, ids: Sequence[str]) -> TeachResult | None:
+        """Teach what people and a model answer; None if they give no label."""
+        task, pool = self.experiment.task, self._state.pool
+        if isinstance(team.model, ModelAnnotator):
+            team.model.show(self.experiment.examples(pool))
+        exam = [task.train.ids[row] for row in self.experiment.exam(pool)]
+        held = {task.train.ids[row] for row in pool.held}
+        texts, asked = ({task.id(id): self._texts[id] for id in some} for some in (ids, exam))
+        for_people = {task.id(id) for id in ids if id in held or id not in self._rows}
+        answers = team.ask(texts, for_people, asked)
+        people, model = (
+            _given(given, None, task, self._known)[0] for given in (_mapping(answers.people), _mapping(answers.model))
+        )
+        self._state = replace(self._state, pool=pool.without_random())
+        self._teach(people, update=False)
+        return self._teach(model, update=True, by="model") if people or model else None
 
     @property
     def next_update(self) -> Update:
@@ -576,12 +619,15 @@ def _shown(answer: Answer) -> str:
 def _answers(annotator: Annotator, texts: Mapping[Any, str], task: Task, known: KnownAnswer) -> dict[str, Answer]:
     if not hasattr(annotator, "label"):
         raise UserError(f"run: {annotator!r:.40} has no method `label`; give an annotator, such as Callback(function).")
-    answers = annotator.label(texts)
+    return _given(_mapping(annotator.label(texts)), None, task, known)[0]
+
+
+def _mapping(answers: Any) -> Mapping[Any, Any]:
     if not isinstance(answers, Mapping):
         raise UserError(
             f"The annotator gave {answers!r:.40} where labels by id are expected; let it give {{id: label}}."
         )
-    return _given(answers, None, task, known)[0]
+    return answers
 
 
 def listed(ids: Iterable[Any], what: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from hybridal.acquisition import Acquisition, select
-from hybridal.annotators import Annotator, Example
+from hybridal.annotators import Annotator, Example, ModelAnnotator
+from hybridal.annotators.team import EXAM, Answers, Team
 from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Ints, Outputs
@@ -87,7 +89,7 @@ class Experiment:
         seed: The seed of every random choice.
         acquisition: Chooses the texts to label.
         signals: The signals to measure each round.
-        annotator: Labels the chosen texts.
+        annotator: Labels the chosen texts; a team of people and a model, too.
         tests_every_round: Measure on the test split each round, not only in the last.
     """
 
@@ -97,7 +99,7 @@ class Experiment:
     seed: int
     acquisition: Acquisition
     signals: tuple[Signal, ...]
-    annotator: Annotator
+    annotator: Annotator | Team
     tests_every_round: bool = False
 
     def start(self) -> State:
@@ -250,6 +252,7 @@ class Experiment:
             update=update.spec,
             update_sequence=state.update_sequence + update.letter,
             labels=len(state.pool),
+            by_model=len(state.pool.by_model),
             cost=fit.cost,
             kept_epoch=fit.kept_epoch,
             temperature=temperature,
@@ -270,7 +273,8 @@ class Experiment:
         """Choose the next n texts to label (lines 8-9 of Algorithm 1).
 
         The acquisition ranks a random subset of the unlabelled texts, of the protocol's size (of n if that is more).
-        If a share of the labels is held for validation, that share of the n is drawn at random instead.
+        If a share of the labels is held for validation, that share of the n is drawn at random instead, also among
+        texts that only a model labelled.
 
         Args:
             state: The state after learning.
@@ -281,7 +285,8 @@ class Experiment:
             to rank).
         """
         rows = self._available(state.pool.candidates(), state.round + 1)
-        held = self._draw_validation(state.pool, rows, n, state.round)
+        drawable = np.union1d(rows, self._available(state.pool.by_model, state.round + 1))
+        held = self._draw_validation(state.pool, drawable, n, state.round)
         rows = np.setdiff1d(rows, held)
         limit = len(rows) if self.rules.candidates is None else max(self.rules.candidates, n)
         if len(rows) > limit:
@@ -316,7 +321,9 @@ class Experiment:
     def _draw_validation(self, pool: Pool, candidates: Ints, n: int, t: int) -> Ints:
         """Draw which of the next n texts are held for validation, so that the protocol's share is kept."""
         n = min(n, len(candidates))  # a share of the texts that exist, or none would be left to learn
-        wanted = self.rules.validation_rows(len(pool) + len(pool.held) + n) - len(pool.held)
+        people = len(pool) - len(pool.by_model) + len(pool.held)  # validation is a share of what people label
+        more = math.ceil(n * self.annotator.share_of_people) if isinstance(self.annotator, Team) else n
+        wanted = self.rules.validation_rows(people + more) - len(pool.held)
         size = min(max(0, wanted), n)
         return stream(self.seed, "validation", t).choice(candidates, size, replace=False)
 
@@ -324,17 +331,47 @@ class Experiment:
         """Ask the annotator for the labels of the pending texts."""
         train = self.task.train
         texts = {train.ids[row]: train.texts[row] for row in pool.pending}
-        answers = self.annotator.label(texts)
         rows = dict(zip(texts, pool.pending.tolist(), strict=True))
-        for id in answers:
+        if not isinstance(self.annotator, Team):
+            return self._revealed(pool, Answers(self.annotator.label(texts)), rows)
+        if isinstance(self.annotator.model, ModelAnnotator):
+            self.annotator.model.show(self.examples(pool))
+        for_people = {train.ids[row] for row in pool.held}
+        if partly_labelled(self.task):
+            for_people |= {id for id, row in rows.items() if train.labels[row] >= 0}
+        exam = {train.ids[row]: row for row in self.exam(pool)}
+        answers = self.annotator.ask(texts, for_people, {id: train.texts[row] for id, row in exam.items()})
+        if not answers.people and not answers.model and not len(pool):
+            raise UserError(
+                "The annotator gave no label to start with; try it on a few texts, or let people label some."
+            )
+        return self._revealed(pool.without_random(), answers, exam | rows)
+
+    @staticmethod
+    def exam(pool: Pool) -> list[int]:
+        """Rows that people labelled, to ask a model about: enough to see how good it is."""
+        rows = pool.by_people().order
+        if len(pool.model_labels):
+            rows = rows[pool.model_labels[rows] < 0]
+        found: list[int] = rows[: max(0, EXAM - len(pool.compared()[0]))].tolist()
+        return found
+
+    def _revealed(self, pool: Pool, answers: Answers, rows: Mapping[str, int]) -> Pool:
+        """Add answers to a pool; `rows` are those of the texts that were asked about, by id."""
+        for id in (*answers.people, *answers.model):
             if id not in rows:
                 raise UserError(f"The annotator gave a label for '{id}', which it was not asked about.")
-        return pool.reveal({rows[id]: self.task.label_number(answer) for id, answer in answers.items()})
+        people, model = (
+            {rows[id]: self.task.label_number(answer) for id, answer in given.items()}
+            for given in (answers.people, answers.model)
+        )
+        return pool.reveal(people, waiting=True).reveal_by_model(model) if model else pool.reveal(people)
 
     def examples(self, pool: Pool) -> list[Example]:
         """The texts of the pool that people labelled, with their labels; validation texts are left out."""
         train = self.task.train
-        return [(train.texts[row], self.task.answer(int(pool.labels[row]))) for row in pool.order.tolist()]
+        rows = pool.by_people().order.tolist()
+        return [(train.texts[row], self.task.answer(int(pool.labels[row]))) for row in rows]
 
     def _signals(self, view: ModelView, before: State) -> tuple[dict[str, Snapshot], dict[str, float | None]]:
         now = {signal.name: snapshot_of(signal, view) for signal in self.signals}

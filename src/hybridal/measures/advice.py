@@ -159,6 +159,17 @@ def used_up(history: Sequence[Round], late_class: int | None = None) -> bool:
     return not history[-1].acquired and not history[-1].held
 
 
+def got_no_labels(history: Sequence[Round]) -> bool:
+    """Whether no label came for the last round: the annotator has no more, for example because its budget is used up.
+
+    >>> from hybridal.testing import fake_history
+    >>> got_no_labels(fake_history((), seed=1, rounds=2))
+    False
+    """
+    changes = history[-1].label_changes if len(history) > 1 else None
+    return changes is not None and not changes.last and not changes.changed
+
+
 def observations(history: Sequence[Round]) -> list[Observation]:
     """Return one observation per round, oldest first; rounds without new labels are merged with the one before.
 

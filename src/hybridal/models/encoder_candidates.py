@@ -44,7 +44,8 @@ class EncoderCandidates:
         self.current = self._model(self._names[0])
 
     def choose_encoder(self, pool: Pool, now: EncoderChoice | None) -> EncoderChoice:
-        """The encoder for the labels to learn from; those held for validation are not used."""
+        """The encoder for the labels to learn from; those held for validation, or given by a model, are not used."""
+        pool = pool.by_people()
         if len(self._names) == 1:
             return EncoderChoice(self._names[0], reason="the only candidate")
         if not is_due(len(pool), now):

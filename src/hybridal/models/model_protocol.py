@@ -71,7 +71,7 @@ class Model(Protocol):
         """What acquisition functions may see."""
 
     def cross_fitted(self, pool: Pool) -> tuple[Floats, Ints] | None:
-        """Out-of-fold logits of the labelled texts by probes, and their labels; None without a probe."""
+        """Out-of-fold logits by probes of the texts that people labelled, and their labels; None without a probe."""
 
     def test(self) -> tuple[Outputs, Ints] | None:
         """A pass over the test split and its labels; None if it has none."""

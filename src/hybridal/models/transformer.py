@@ -15,6 +15,7 @@ from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.provenance import RANDOM
 from hybridal.core.rules import Rules
+from hybridal.measures.model_errors import pool_weights, trusted_rows
 from hybridal.models.classifier_cache import classifier_for
 from hybridal.models.classifier_input import Source
 from hybridal.models.device import Device
@@ -175,8 +176,11 @@ class TransformerModel:
             self.load(weights)
             features = self._features(self.train_source, rows)
         # A fine-tuned encoder has memorised these texts; estimate label noise with the frozen one.
-        penalty = self.probe(pool).penalty
-        return self.classifier.with_head(weights, fit_probe(features, labels, self.objective, penalty))
+        penalty, counts = self.probe(pool).penalty, pool_weights(pool, self.objective)
+        if counts is not None:  # descriptions count 1
+            counts = np.concatenate([counts, np.ones((len(rows) - len(counts), counts.shape[1]))])
+        head = fit_probe(features, labels, self.objective, penalty, weights=counts)
+        return self.classifier.with_head(weights, head)
 
     def _known(self, rows: Ints, pool: Pool) -> tuple[Ints, Ints]:
         """Rows with their labels, followed by the class descriptions if they do not mislead."""
@@ -187,11 +191,12 @@ class TransformerModel:
     def probe(self, pool: Pool) -> Probe:
         """A logistic regression on the pretrained features of the labelled texts."""
         rows, labels = pool.order, pool.labels[pool.order]
-        known = rows.tobytes() + labels.tobytes()
+        weights = pool_weights(pool, self.objective)
+        known = rows.tobytes() + labels.tobytes() + (b"" if weights is None else weights.tobytes())
         if self._probe is None or self._probe[0] != known:  # it is needed several times in a round
             self._probe = (
                 known,
-                self._prober.best(self.features.of(rows), labels, self.objective, self.description_features),
+                self._prober.best(self.features.of(rows), labels, self.objective, self.description_features, weights),
             )
         return self._probe[1]
 
@@ -264,7 +269,8 @@ class TransformerModel:
         if self.rules.validation == "share":
             held = pool.measured()
             self.validation = Examples(self.train_source, held, pool.labels[held])
-        examples = Examples(self.train_source, *self._known(plan.rows, pool))
+        rows = trusted_rows(pool, plan.rows, self.objective)
+        examples = Examples(self.train_source, *self._known(rows, pool))
         validate = self._validate if len(self.validation.rows) else None
         labels, epoch_done = self.validation.labels, self.observer.epoch_done
         done = round_training.fit(
@@ -289,13 +295,14 @@ class TransformerModel:
         return ScoredCandidates(self, rows, pool, round, temperature)
 
     def cross_fitted(self, pool: Pool) -> tuple[Floats, Ints] | None:
-        if self.rules.head == "random" or len(pool) < 2 * FOLDS:
+        by_people = ~np.isin(pool.order, pool.by_model)  # a model's labels are learnt, not measured on
+        if self.rules.head == "random" or by_people.sum() < 2 * FOLDS:
             return None
         labels, rng = pool.labels[pool.order], stream(self.seed, "cross", len(pool))
-        probe, features = self.probe(pool), self.features.of(pool.order)
+        probe, features, weights = self.probe(pool), self.features.of(pool.order), pool_weights(pool, self.objective)
         descriptions = self.description_features if probe.uses_descriptions else None
-        logits = cross_fitted(features, labels, self.objective, rng, FOLDS, [probe.penalty], descriptions)
-        return logits[0], labels
+        logits = cross_fitted(features, labels, self.objective, rng, FOLDS, [probe.penalty], descriptions, weights)
+        return logits[0][by_people], labels[by_people]
 
     def test(self) -> tuple[Outputs, Ints] | None:
         known = self.test_examples

@@ -6,19 +6,26 @@ import os
 import platform
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
+from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybridal import __version__
 from hybridal.acquisition import ACQUISITIONS, check_objective
-from hybridal.annotators import Annotator
+from hybridal.annotators import ANNOTATORS, Annotator, ModelAnnotator
+from hybridal.annotators.callback import Callback
+from hybridal.annotators.llm import LlmAnnotator
 from hybridal.annotators.oracle import Oracle
+from hybridal.annotators.team import OVERLAP, Team
 from hybridal.backbones import Backbone, candidate_names, load_backbone
 from hybridal.backbones.auto_candidates import is_auto
 from hybridal.core.observer import Observer
+from hybridal.core.outputs import UNKNOWN
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.loop.loop import Experiment
 from hybridal.models.model_protocol import Model
+from hybridal.registry import hint_or_list
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule
 from hybridal.signals import SIGNALS, Signal
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from hybridal.models.transformer import TransformerModel
 
 Notify = Callable[[str], None]
+NOBODY = Callback(lambda _texts: {})
 
 
 def silent(_message: str) -> None:
@@ -127,15 +135,62 @@ def build_loop_model(
     return EncoderCandidates([*loaded], build, observer)
 
 
+def build_team(
+    settings: Settings,
+    task: Task,
+    people: Annotator | None = None,
+    folder: Path | None = None,
+    notify: Notify | None = None,
+) -> Annotator | Team:
+    """Return who labels.
+
+    Args:
+        settings: Name the model that labels, if there is one.
+        task: Its labels are those of people.
+        people: Give the labels that the task lacks.
+        folder: Where a model keeps its answers.
+        notify: Receives messages of a model.
+    """
+    if settings.annotator is None:
+        return Oracle(task, people)
+    model = make_model_annotator(settings)
+    if isinstance(model, ModelAnnotator):
+        model.begin(task, folder, notify)
+    none_known = not (task.train.labels != UNKNOWN).any()
+    people = None if people is None and none_known else Oracle(task, people or NOBODY)
+    return Team(model, people, OVERLAP if settings.overlap is None else settings.overlap)
+
+
+def make_model_annotator(settings: Settings) -> Annotator:
+    """Create the annotator that the settings name."""
+    spec = settings.annotator or ""
+    if spec != LlmAnnotator.name:
+        return ANNOTATORS.make(spec)
+    known = signature(LlmAnnotator).parameters
+    for name in settings.llm:
+        if name not in known:
+            raise UserError(f"'{name}' is not a setting of `llm`; {hint_or_list(str(name), [*known])}", field="llm")
+    try:
+        return LlmAnnotator(**{"model": "", **settings.llm})
+    except UserError as error:
+        option = f"llm_{error.field}" if error.field else None
+        raise UserError(str(error).replace("LlmAnnotator: `", "`llm_"), field=option) from error
+
+
 def build_experiment(
-    settings: Settings, task: Task, model: Model, signals: tuple[Signal, ...], annotator: Annotator | None = None
+    settings: Settings,
+    task: Task,
+    model: Model,
+    signals: tuple[Signal, ...],
+    annotator: Annotator | Team | None = None,
 ) -> Experiment:
-    """Combine the parts into an experiment; `annotator` gives the labels that the task lacks."""
+    """Combine the parts into an experiment; without an `annotator`, the task's labels are given."""
     acquisition = ACQUISITIONS.make(settings.acquisition_spec)
     check_objective(acquisition, task.multi_label)
-    oracle = Oracle(task, annotator)
     every = settings.test_every_round or settings.stop == "auto"  # any round may be the last
-    return Experiment(task, model, settings.rules, settings.seed, acquisition, signals, oracle, every)
+    return Experiment(
+        task, model, settings.rules, settings.seed, acquisition, signals, annotator or Oracle(task), every
+    )
 
 
 def surroundings(device: str, rules: Rules) -> dict[str, Any]:

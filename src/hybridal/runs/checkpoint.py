@@ -21,7 +21,7 @@ from hybridal.errors import RunError
 from hybridal.loop.loop import State
 from hybridal.system.files import strict_json, sync_folder
 
-_POOL = ("labels", "order", "pending", "held", "origins", "known_from")
+_POOL = ("labels", "order", "pending", "held", "origins", "known_from", "model_labels", "by_model")
 _COUNTS = ("newest", "corrected", "withdrawn")
 
 
@@ -138,7 +138,8 @@ def _to_state(tensors: Mapping[str, Any], about: Mapping[str, Any], label_sets: 
         snapshots.setdefault(signal, {})[part] = tensor.numpy()
     rows = {name: tensors[f"pool/{name}"].numpy() for name in _POOL if f"pool/{name}" in tensors}
     if label_sets is not None:
-        rows["labels"] = label_sets.translated(rows["labels"], about["label_sets"])
+        for name in ("labels", "model_labels"):
+            rows[name] = label_sets.translated(rows[name], about["label_sets"])
     pool = Pool(**rows, **{name: about.get(name, 0) for name in _COUNTS}, label_sets=label_sets)
     weights, moments = under("weights/") or None, under("moments/") or None
     temperature, trained = about.get("temperature"), about.get("trained", False)

@@ -21,7 +21,7 @@ from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
-from hybridal.runs.assemble import Notify, check_signals, find_task, watched
+from hybridal.runs.assemble import Notify, check_signals, find_task, make_model_annotator, watched
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
@@ -143,7 +143,9 @@ def check(settings: Settings, task: Task) -> None:
     if settings.tracker is not None:
         TRACKERS.make(settings.tracker)
     choose_device(settings.device)
-    if settings.labels is None and (unknown := unlabelled(task)):
+    if settings.annotator is not None:
+        make_model_annotator(settings)
+    if settings.labels is None and settings.annotator is None and (unknown := unlabelled(task)):
         raise UserError(
             f"{unknown} of the {len(task.train)} texts of task '{task.name}' have no label; "
             f"{_how_to_write_none(task)}give `labels` a file to label them as they are chosen, or leave them "

@@ -169,12 +169,14 @@ def labels_csv(task: Task, pool: Pool) -> str:
     """Return CSV with id, label, text and split of all labelled texts, in the order of labelling, validation last.
 
     If a text may have several classes, its label is a JSON list of them, `[]` for none. The column `drawn` says how the
-    text was drawn: `random`, `chosen` or `brought`; `probability` is that of random ones, given the labels before.
+    text was drawn: `random`, `chosen` or `brought`; `probability` is that of random ones, given the labels before. The
+    column `by` says who gave the label: `people` or a `model`.
     """
     table = io.StringIO()
     # Use the default \r\n: with another line end, the writer does not quote a single \r, and readers see two rows.
     writer = csv.writer(table)
-    writer.writerow(["id", "label", "text", "split", "drawn", "probability"])
+    writer.writerow(["id", "label", "text", "split", "drawn", "probability", "by"])
+    guessed = {task.train.ids[row] for row in pool.by_model.tolist()}
     drawn = {
         task.train.ids[row]: (origin_name(pool.origins[row]), "") for row in np.flatnonzero(pool.labels >= 0).tolist()
     }
@@ -183,5 +185,6 @@ def labels_csv(task: Task, pool: Pool) -> str:
     for name, rows in labelled(task, pool).items():
         for id, number, text in zip(rows.ids, rows.labels, rows.texts, strict=True):
             how = drawn.get(id, (origin_name(BROUGHT), ""))
-            writer.writerow([id, write_cell(task.answer(number)), text, name, *how])
+            by = "model" if id in guessed else "people"
+            writer.writerow([id, write_cell(task.answer(number)), text, name, *how, by])
     return table.getvalue()

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybridal.annotators.labels_file import LabelsFile
+from hybridal.annotators.llm import LlmAnnotator
+from hybridal.annotators.team import Team
 from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
@@ -22,9 +24,9 @@ from hybridal.core.rounds import Round
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
 from hybridal.loop.loop import State, StopCriterion, active_learning, is_finished
-from hybridal.measures.advice import advise, texts_left, used_up
+from hybridal.measures.advice import advise, got_no_labels, texts_left, used_up
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_experiment, build_loop_model, surroundings, watched
+from hybridal.runs.assemble import build_experiment, build_loop_model, build_team, surroundings, watched
 from hybridal.runs.background_writer import BackgroundWriter
 from hybridal.runs.checks import check_start, preload_torch
 from hybridal.runs.environments import record_environment
@@ -114,7 +116,8 @@ def resume_run(
             task = with_validation(task, annotator, folder.path / "validation.json")
         signals = watched(settings, schedule)
         model = build_loop_model(settings, task, signals, observer, folder.backbone)
-        experiment = build_experiment(settings, task, model, signals, annotator)
+        team = build_team(settings, task, annotator, folder.path, observer.message)
+        experiment = build_experiment(settings, task, model, signals, team)
         if may_be_used_up(settings.rules, task):
             experiment = replace(experiment, tests_every_round=True)  # any round may be the last
         if state is not None:
@@ -138,6 +141,8 @@ def resume_run(
                 tracking(done)
         assert state is not None  # there was a last round
         export(folder, model.current, task, settings, history[-1], state.pool)
+        if isinstance(team, Team) and isinstance(team.model, LlmAnnotator):
+            observer.message(team.model.cost_sentence)
     return history
 
 
@@ -167,7 +172,7 @@ def stopping(settings: Settings, task: Task) -> StopCriterion:
     """Return the stopping criterion: no text is left or, with `stop` "auto", more labels would hardly help."""
 
     def should_stop(history: Sequence[Round]) -> bool:
-        if used_up(history, settings.rules.late_class):
+        if used_up(history, settings.rules.late_class) or (settings.annotator and got_no_labels(history)):
             return True
         left = texts_left(history, len(task.train), settings.rules.validation == "share")
         return settings.stop == "auto" and advise(history, len(task.classes), left).stop

@@ -32,6 +32,9 @@ class Settings(TaskSource):
         seed: Seed of all random choices.
         device: "auto", "cpu", "cuda", "cuda:N" or "mps".
         labels: File in which people enter the labels; None simulates labelling.
+        annotator: A model that labels, together with people: `llm`, or an annotator of another package.
+        llm: Arguments of `LlmAnnotator`, if it labels.
+        overlap: The share of the model's texts that people label too; None takes a tenth.
         test_every_round: Evaluate on the test texts in each round, not only in the last.
         stop: "auto" stops when more labels would hardly help.
         tracker: Also log the metrics of each round there.
@@ -49,6 +52,9 @@ class Settings(TaskSource):
     seed: int = 42
     device: str = "auto"
     labels: str | None = None
+    annotator: str | None = None
+    llm: Mapping[str, Any] = field(default_factory=dict)
+    overlap: float | None = None
     test_every_round: bool = False
     stop: str = "never"
     tracker: str | None = None
@@ -57,6 +63,9 @@ class Settings(TaskSource):
         super().__post_init__()
         if self.stop not in ("auto", "never"):
             raise UserError(f"The setting 'stop' must be auto or never, not {self.stop!r}.", field="stop")
+        if self.overlap is not None and not (isinstance(self.overlap, int | float) and 0 <= self.overlap <= 1):
+            wrong = f"must be a share from 0 to 1, not {self.overlap!r}"
+            raise UserError(f"The setting 'overlap' {wrong}.", field="overlap")
 
     @cached_property  # used in many places, and validating each field takes time
     def rules(self) -> Rules:
@@ -72,6 +81,9 @@ class Settings(TaskSource):
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON, with the acquisition by name: the default of a protocol may change."""
         written = {**asdict(self), "acquisition": self.acquisition_spec}
+        if self.annotator is None:
+            for name in ("annotator", "llm", "overlap"):
+                del written[name]
         return {name: value for name, value in written.items() if name not in LATER_FIELDS or value is not None}
 
     @classmethod
@@ -92,9 +104,9 @@ class Settings(TaskSource):
         return cls(**values)
 
     def with_changes(self, changes: Mapping[str, Any]) -> Settings:
-        """Return changed settings; `overrides` are merged."""
-        merged = {**self.overrides, **changes.get("overrides", {})}
-        return replace(self, **{**changes, "overrides": merged})
+        """Return changed settings; `overrides` and `llm` are merged."""
+        merged = {name: {**getattr(self, name), **changes.get(name, {})} for name in ("overrides", "llm")}
+        return replace(self, **{**changes, **merged})
 
 
 def default_acquisition(protocol: str) -> str:

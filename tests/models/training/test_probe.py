@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -144,9 +146,9 @@ def test_warm_started_probes_equal_probes_from_scratch(
     features, labels = blobs(9, 60, 4)
     prober, chosen = Prober(3), list[int]()
 
-    def counted(features: Floats, labels: Ints, objective: SingleLabel, seed: int) -> float:
+    def counted(features: Floats, labels: Ints, *others: Any) -> float:
         chosen.append(len(labels))
-        return best_penalty(features, labels, objective, seed)
+        return best_penalty(features, labels, *others)
 
     monkeypatch.setattr(probe, "best_penalty", counted)
     for known in range(1, 61):
@@ -250,3 +252,22 @@ def test_very_many_classes_are_fitted_with_one_row_beforehand(monkeypatch: pytes
     monkeypatch.setattr(probe, "log_softmax", noted)
     np.testing.assert_allclose(fit_probe(features, labels, SingleLabel(12)).logits(features), rows, atol=1e-9)
     assert set(sizes) == {41}
+
+
+def test_weighted_labels_are_the_sample_weights_of_scikit_learn() -> None:
+    features, labels = blobs(4, 60, 3)
+    counts = np.random.default_rng(0).uniform(0.1, 1.0, 60)
+    points = np.vstack([features, np.tile(features.mean(axis=0), (3, 1))])
+    reference = LogisticRegression(C=1 / 3.0, tol=1e-10, max_iter=10_000)
+    reference.fit(points, [*labels, 0, 1, 2], [*counts, *np.full(3, PRIOR)])
+    found = fit_probe(features, labels, SingleLabel(3), 3.0, weights=counts[:, None])
+    assert np.allclose(softmax(found.logits(features)), reference.predict_proba(features), atol=1e-3)
+
+
+def test_labels_of_weight_zero_are_not_learnt() -> None:
+    features, labels = blobs(4, 60, 2)
+    wrong = np.where(np.arange(60) < 30, labels, 1 - labels)
+    weights = (np.arange(60) < 30).astype(float)[:, None]
+    probe = Prober(0).best(features, wrong, SingleLabel(2), weights=weights)
+    assert (probe.logits(features).argmax(axis=1) == labels).mean() > 0.9
+    assert (Prober(0).best(features, wrong, SingleLabel(2)).logits(features).argmax(axis=1) == labels).mean() < 0.8

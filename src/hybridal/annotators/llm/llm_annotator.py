@@ -193,8 +193,9 @@ class LlmAnnotator:
     def _nearest(self, text: str) -> list[PromptExample]:
         if self._similar is None:
             return []
-        found = self._similar.of(text, self._nearest_texts)
-        return [(shown, answer) for shown, answer in found if not isinstance(answer, Decisions)]
+        found = self._similar.of(text, self._nearest_texts + 1)
+        others = [(shown, answer) for shown, answer in found if shown != text and not isinstance(answer, Decisions)]
+        return others[-self._nearest_texts :]
 
     def _ask(self, waiting: Mapping[str, _Question]) -> None:
         """Ask questions, a few at a time, until all are answered or the budget is used up."""

@@ -69,7 +69,7 @@ class Prober:
     """Fits probes to labels as they arrive, and remembers the penalty: choosing it takes as long as the fit."""
 
     def __init__(self, seed: int) -> None:
-        self._seed, self._chosen_on = seed, (0, b"", b"", b"")
+        self._seed, self._chosen_on = seed, (0, b"", b"", b"", b"")
         self._penalty, self._uses_descriptions = PENALTY, True
 
     def best(
@@ -78,6 +78,7 @@ class Prober:
         labels: Ints,
         objective: Objective,
         descriptions: LabelledFeatures | None = None,
+        weights: Floats | None = None,
     ) -> Probe:
         """A probe with the penalty that gives held-out labels the highest probability; without misleading descriptions.
 
@@ -86,23 +87,26 @@ class Prober:
             labels: Their labels.
             objective: Whether a text has one or several classes.
             descriptions: The features of class descriptions, and the class of each.
+            weights: How much each label counts, a column or a column per class; None if all count 1.
         """
         known = last_growth(len(labels))
         described = b"" if descriptions is None else descriptions[0].tobytes() + descriptions[1].tobytes()
-        chosen_on = objective.classes, features[:known].tobytes(), labels[:known].tobytes(), described
+        weighted = b"" if weights is None else weights[:known].tobytes()
+        chosen_on = objective.classes, features[:known].tobytes(), labels[:known].tobytes(), described, weighted
         if chosen_on != self._chosen_on:
-            self._penalty = best_penalty(features, labels, objective, self._seed)
+            self._penalty = best_penalty(features, labels, objective, self._seed, weights)
             self._uses_descriptions = descriptions is None or not descriptions_mislead(
-                features, labels, objective, self._seed, self._penalty, descriptions
+                features, labels, objective, self._seed, self._penalty, descriptions, weights
             )
             self._chosen_on = chosen_on
         used = descriptions if self._uses_descriptions else None
-        return replace(
-            fit_probe(features, labels, objective, self._penalty, used), uses_descriptions=self._uses_descriptions
-        )
+        found = fit_probe(features, labels, objective, self._penalty, used, weights)
+        return replace(found, uses_descriptions=self._uses_descriptions)
 
 
-def best_penalty(features: Floats, labels: Ints, objective: Objective, seed: int) -> float:
+def best_penalty(
+    features: Floats, labels: Ints, objective: Objective, seed: int, weights: Floats | None = None
+) -> float:
     """The penalty that gives held-out labels the highest likelihood.
 
     It is chosen on the first `last_growth(len(labels))` labels only, since it changes slowly.
@@ -113,12 +117,25 @@ def best_penalty(features: Floats, labels: Ints, objective: Objective, seed: int
     rng = stream(seed, "probe", known)
     some = rng.permutation(known)[:MAX_LABELS]
     penalties = MULTI_LABEL_PENALTIES if objective.multi_label else PENALTIES
-    logits = cross_fitted(features[some], labels[some], objective, rng, 3, penalties)
-    return min(zip(penalties, logits, strict=True), key=lambda pair: objective.nll(pair[1], labels[some]))[0]
+    counts = None if weights is None else weights[some]
+    logits = cross_fitted(features[some], labels[some], objective, rng, 3, penalties, weights=counts)
+
+    def loss(found: Floats) -> float:
+        if counts is None:
+            return objective.nll(found, labels[some])
+        return float(objective.text_losses(found, labels[some]) @ counts.mean(axis=1))
+
+    return min(zip(penalties, logits, strict=True), key=lambda pair: loss(pair[1]))[0]
 
 
 def descriptions_mislead(
-    features: Floats, labels: Ints, objective: Objective, seed: int, penalty: float, descriptions: LabelledFeatures
+    features: Floats,
+    labels: Ints,
+    objective: Objective,
+    seed: int,
+    penalty: float,
+    descriptions: LabelledFeatures,
+    weights: Floats | None = None,
 ) -> bool:
     """Whether held-out labels are less probable with these descriptions, by two standard errors.
 
@@ -128,12 +145,15 @@ def descriptions_mislead(
     if not known:
         return False
     some = stream(seed, "descriptions", known).permutation(known)[:MAX_LABELS]
+    counts = None if weights is None else weights[some]
     losses = []
     for used in (descriptions, None):
         rng = stream(seed, "descriptions, folds", known)
-        logits = cross_fitted(features[some], labels[some], objective, rng, 3, [penalty], used)[0]
+        logits = cross_fitted(features[some], labels[some], objective, rng, 3, [penalty], used, counts)[0]
         losses.append(objective.text_losses(logits, labels[some]))
     worse: Floats = losses[0] - losses[1]
+    if counts is not None:
+        worse = worse * counts.mean(axis=1)
     return bool(worse.mean() > MISLEADING * worse.std(ddof=1) / math.sqrt(len(worse)))
 
 
@@ -156,18 +176,19 @@ def fit_probe(
     objective: Objective,
     penalty: float = PENALTY,
     descriptions: LabelledFeatures | None = None,
+    weights: Floats | None = None,
 ) -> Probe:
     """Maximise the log-likelihood of these labels minus half the penalty times the squared weights.
 
     A class without labels gets a small probability everywhere, from its prior. The descriptions of a class count as
-    much as DESCRIPTION_WEIGHT labels together.
+    much as DESCRIPTION_WEIGHT labels together. Labels with a weight, such as those of a language model, count as much.
 
     >>> from hybridal.measures.objective import SingleLabel
     >>> probe = fit_probe(np.array([[-1.0], [-2.0], [1.0]]), np.array([0, 0, 1]), SingleLabel(3), penalty=0.1)
     >>> probe.logits(np.array([[-1.5], [3.0]])).argmax(axis=1).tolist()
     [0, 1]
     """
-    return _Fit(features, labels, objective, descriptions).probe(penalty)
+    return _Fit(features, labels, objective, descriptions, weights).probe(penalty)
 
 
 @one_blas_thread()
@@ -179,6 +200,7 @@ def cross_fitted(
     folds: int,
     penalties: Sequence[float],
     descriptions: LabelledFeatures | None = None,
+    weights: Floats | None = None,
 ) -> NDArray[np.float64]:
     """Logits of each example from probes that have not seen its label, (penalties, N, classes).
 
@@ -190,7 +212,7 @@ def cross_fitted(
     found = np.empty((len(penalties), len(labels), objective.classes))
     for fold in np.array_split(rng.permutation(len(labels)), min(folds, len(labels))):
         rest = np.setdiff1d(np.arange(len(labels)), fold)
-        fit = _Fit(features[rest], labels[rest], objective, descriptions)
+        fit = _Fit(features[rest], labels[rest], objective, descriptions, None if weights is None else weights[rest])
         # From the largest down; each fit starts at the previous solution.
         for number in np.argsort(penalties)[::-1]:
             found[number, fold] = fit.probe(penalties[number], ROUGH_FACTR).logits(features[fold])
@@ -205,13 +227,18 @@ class _Fit:
     """
 
     def __init__(
-        self, features: Floats, labels: Ints, objective: Objective, descriptions: LabelledFeatures | None
+        self,
+        features: Floats,
+        labels: Ints,
+        objective: Objective,
+        descriptions: LabelledFeatures | None,
+        weights: Floats | None = None,
     ) -> None:
         several = objective.multi_label
-        counts = np.ones((len(labels), 1))
+        counts = np.ones((len(labels), 1)) if weights is None else weights.astype(np.float64)
         if descriptions is not None:
             weight = MULTI_LABEL_DESCRIPTION_WEIGHT if several else DESCRIPTION_WEIGHT
-            features, labels, counts = _with_descriptions(features, labels, descriptions, weight)
+            features, labels, counts = _with_descriptions(features, labels, descriptions, weight, counts)
         self.classes, self.centre = objective.classes, features.mean(axis=0, dtype=np.float64)
         left, self.sizes, self.axes = np.linalg.svd(features - self.centre, full_matrices=False)
         targets = objective.targets(labels)
@@ -248,17 +275,18 @@ class _Fit:
 
 
 def _with_descriptions(
-    features: Floats, labels: Ints, descriptions: LabelledFeatures, weight: float
+    features: Floats, labels: Ints, descriptions: LabelledFeatures, weight: float, counts: NDArray[np.float64]
 ) -> tuple[Floats, Ints, NDArray[np.float64]]:
     """Labelled features followed by those of class descriptions, and how many labels each row counts as.
 
     >>> described = np.zeros((3, 2)), np.array([0, 0, 1])
-    >>> _with_descriptions(np.ones((1, 2)), np.array([1]), described, 16.0)[2].ravel().tolist()
+    >>> _with_descriptions(np.ones((1, 2)), np.array([1]), described, 16.0, np.ones((1, 1)))[2].ravel().tolist()
     [1.0, 8.0, 8.0, 16.0]
     """
     _, of, per_class = np.unique(descriptions[1], return_inverse=True, return_counts=True)
-    counts = np.concatenate([np.ones(len(labels)), weight / per_class[of]])
-    return np.vstack([features, descriptions[0]]), np.concatenate([labels, descriptions[1]]), counts[:, None]
+    added = np.broadcast_to((weight / per_class[of])[:, None], (len(of), counts.shape[1]))
+    labels = np.concatenate([labels, descriptions[1]])
+    return np.vstack([features, descriptions[0]]), labels, np.concatenate([counts, added])
 
 
 def _one_label_each(classes: int) -> NDArray[np.float64]:
