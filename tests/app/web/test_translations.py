@@ -182,7 +182,10 @@ def test_texts_of_scripts_are_served_for_ever_and_unknown_languages_are_not_foun
 
 TRANSLATED = [language for language in LANGUAGES if language != SOURCE]
 PLACEHOLDER = re.compile(r"\{\w+\}|%\(\w+\)s")
-KEYWORDS = {"_": None, "Sentence": None, "translatable": None, "plural": (1, 2), "translatable_plural": (1, 2)}
+KEYWORDS = {
+    **dict.fromkeys(("_", "gettext", "Sentence", "translatable")),
+    **dict.fromkeys(("ngettext", "plural", "translatable_plural"), (1, 2)),
+}
 TAG = re.compile(r"</?[a-z][^>]*>")
 
 

@@ -19,7 +19,7 @@ from hybridal.sentences import Sentence
 
 SOURCE = "en"
 # In the order of the menu, each under the name that its speakers look for.
-LANGUAGES: Mapping[str, str] = {SOURCE: "English"}
+LANGUAGES: Mapping[str, str] = {SOURCE: "English", "de": "Deutsch"}
 COOKIE = "hybridal-language"
 
 _FOLDER = Path(__file__).parent / "locales"
