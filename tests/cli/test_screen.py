@@ -116,6 +116,8 @@ class TestTerminal:
         shown.round_started(2, 4, "finetune")
         shown.texts_done("scoring", 10, 20)
         assert (bar.description, bar.percentage) == ("round 2 of 4: scoring texts", 50)
+        shown.probe_fitted(1, 4)
+        assert (bar.description, bar.percentage) == ("round 2 of 4: fitting the probe", 25)
 
 
 class TestLog:

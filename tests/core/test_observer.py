@@ -18,6 +18,7 @@ def test_progress_is_logged_once_a_line(caplog: pytest.LogCaptureFixture) -> Non
         observer.texts_done("scoring", 128, 128)
         observer.round_started(3, 25, "finetune:3")
         observer.epoch_done(1, 3)
+        observer.probe_fitted(1, 4)  # only at DEBUG, too
         observer.round_done([FACT])
         observer.waiting(2, 10, Path("to_label.csv"))
     assert [record.getMessage() for record in caplog.records] == [

@@ -61,6 +61,9 @@ class Screen(Quiet):
     def epoch_done(self, epoch: int, of: int) -> None:
         self.progress.update(self.bar, completed=epoch, total=of)
 
+    def probe_fitted(self, fits: int, of: int) -> None:
+        self.progress.update(self.bar, description=f"{self.stage}: fitting the probe", completed=fits, total=of)
+
     def round_done(self, history: Sequence[Round]) -> None:
         super().round_done(history)
         row, names = table_row(history, self.schedule), column_names(history)

@@ -59,6 +59,14 @@ class Observer:
             of: How many epochs there are at most; early stopping may end the training sooner.
         """
 
+    def probe_fitted(self, fits: int, of: int) -> None:
+        """Receive the progress of fitting a probe, which takes minutes with thousands of described classes.
+
+        Args:
+            fits: How many of its fits are done.
+            of: How many fits there are.
+        """
+
     def round_done(self, history: Sequence[Round]) -> None:
         """Receive the end of a round.
 
@@ -101,6 +109,10 @@ class LoggingObserver(Observer):
     def epoch_done(self, epoch: int, of: int) -> None:
         """Log the epoch."""
         _log.info("epoch %d of %d", epoch, of)
+
+    def probe_fitted(self, fits: int, of: int) -> None:
+        """Log the fits at DEBUG."""
+        _log.debug("fit %d of %d", fits, of)
 
     def round_done(self, history: Sequence[Round]) -> None:
         """Log the record of the last round in short."""

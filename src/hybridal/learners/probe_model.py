@@ -60,7 +60,8 @@ class ProbeModel:
         self._validation_texts = dict(zip(self._task.validation.ids, self._task.validation.texts, strict=True))
         self._features: dict[str, Floats] = {}
         self._description_features: dict[str, Floats] = {}
-        self._prober = Prober(self._model.seed)
+        self._learner = learner
+        self._prober = Prober(self._model.seed, self._probe_fitted)
         self._fitted: _Fitted | None = None
 
     @property
@@ -260,6 +261,9 @@ class ProbeModel:
         )
         rng = stream(self._model.seed, "probe-acquisition", len(labelled))
         return [self._task.id(id) for id in select(self._acquisition, candidates, n, rng).ids]
+
+    def _probe_fitted(self, fits: int, of: int) -> None:
+        self._learner.observer.probe_fitted(fits, of)
 
     def _checked(self) -> _Fitted:
         if self._fitted is None:

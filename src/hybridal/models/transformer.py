@@ -103,7 +103,7 @@ class TransformerModel:
         self.features = Features(self.classifier, self.train_source)
         self._now = self.pretrained
         self._latest = self.features
-        self._prober = Prober(seed)
+        self._prober = Prober(seed, self._probe_fitted)
         self._probe: tuple[bytes, Probe] | None = None
         size = min(SAMPLE_SIZE, len(task.train))
         self.sample = np.sort(stream(seed, "sample").choice(len(task.train), size, replace=False))
@@ -199,6 +199,9 @@ class TransformerModel:
                 self._prober.best(self.features.of(rows), labels, self.objective, self.description_features, weights),
             )
         return self._probe[1]
+
+    def _probe_fitted(self, fits: int, of: int) -> None:
+        self.observer.probe_fitted(fits, of)
 
     def _descriptions_help(self, pool: Pool) -> bool:
         """Whether the probe uses class descriptions; training with a random head knows no probe, and always does."""

@@ -18,7 +18,7 @@ from hybridal.app.project import Project, chapter_folders
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.first_model import serving_order
-from hybridal.app.trainer.publish import published_round
+from hybridal.app.trainer.publish import Status, published_round
 from hybridal.app.trainer.snapshot import Snapshot, learnt_classes, snapshot
 from hybridal.app.web.routes.project_routes import trainer_status
 from hybridal.learners.probe_model import ProbeModel
@@ -202,10 +202,12 @@ def test_when_labels_are_due_nothing_is_loaded_or_encoded_any_more(
     assert len(queue(project)) == 24
 
 
-def test_the_page_says_that_the_first_model_is_trained(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_says_how_far_the_first_model_is(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """With 10,000 classes one fit takes half a minute."""
     cycle, fit = prepared(project), ProbeModel.fit
     during: list[tuple[str, int]] = []
+    shares: list[tuple[int, int]] = []
+    monkeypatch.setattr(Status, "progress", lambda _, done, total: shares.append((done, total)))
 
     def watched(probe: ProbeModel, *labels: Any) -> None:
         during.append((row(project).phase, row(project).round))
@@ -215,6 +217,7 @@ def test_the_page_says_that_the_first_model_is_trained(project: Project, monkeyp
     label_some(project, 6, 6)
     only_first(cycle, monkeypatch)
     assert during == [("training", 1)]
+    assert shares == [(4, 4)]
 
 
 def test_the_round_that_follows_is_of_the_same_probe(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,6 +201,20 @@ def test_other_descriptions_are_judged_anew() -> None:
     assert used == [False, True]
 
 
+@pytest.mark.parametrize("described", [True, False])
+def test_fits_are_counted(described: bool) -> None:
+    """Each fit to 10,000 described classes takes half a minute."""
+    features, labels = blobs(1, 12, 3)
+    counted: list[tuple[int, int]] = []
+    prober = Prober(1, lambda fits, of: counted.append((fits, of)))
+    descriptions = (features[:3], np.array([0, 1, 2])) if described else None
+    prober.best(features, labels, SingleLabel(3), descriptions)
+    assert counted == ([(1, 4), (2, 4), (3, 4), (4, 4)] if described else [(4, 4)])
+    counted.clear()
+    prober.best(features, labels, SingleLabel(3), descriptions)
+    assert counted == [(4, 4)]  # the penalty and the judgement of descriptions are kept
+
+
 def test_a_class_without_labels_is_known_by_its_name() -> None:
     features, labels = blobs(5, 60, 3, noise=0.3)
     seen = labels != 2

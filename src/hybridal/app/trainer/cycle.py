@@ -231,6 +231,7 @@ class Cycle:
             return
         round = (self.chapter or first.chapter).round + 1
         self.status.say("training", update="", round=round)
+        first.chapter.learner.observer = self.status  # which thousands of classes keep busy for minutes
         queue, scored = first.learn(now, self._queue_size)
         publish(self.project, round, queue, [scored], now.newest, phase="training")
 

@@ -91,6 +91,9 @@ class Status(Observer):
     def epoch_done(self, epoch: int, of: int) -> None:
         self.progress(epoch, of)
 
+    def probe_fitted(self, fits: int, of: int) -> None:
+        self.progress(fits, of)
+
     def texts_done(self, _what: str, done: int, of: int) -> None:
         self.progress(done, of)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +23,7 @@ MULTI_LABEL_PENALTIES = (10.0, 30.0, 100.0, 300.0, 1000.0)
 PENALTY = 10.0  # with too few labels to choose
 # The penalty is chosen on at most and at least this many labels; more hardly change it.
 MAX_LABELS, MIN_LABELS = 240, 10
+FOLDS = 3  # for choosing the penalty, and whether descriptions mislead
 # It is chosen again when the number of labels has grown by this factor.
 GROWTH = 1.25
 # Prior of each class: as many labels, at the mean of all features.
@@ -66,10 +67,15 @@ class Probe:
 
 
 class Prober:
-    """Fits probes to labels as they arrive, and remembers the penalty: choosing it takes as long as the fit."""
+    """Fits probes to labels as they arrive, and remembers the penalty: choosing it takes as long as the fit.
 
-    def __init__(self, seed: int) -> None:
-        self._seed, self._chosen_on = seed, (0, b"", b"", b"", b"")
+    Args:
+        seed: Seed of the folds.
+        fitted: Called with the number of fits that are done, and how many there are.
+    """
+
+    def __init__(self, seed: int, fitted: Callable[[int, int], None] = lambda _fits, _of: None) -> None:
+        self._seed, self._fitted, self._chosen_on = seed, fitted, (0, b"", b"", b"", b"")
         self._penalty, self._uses_descriptions = PENALTY, True
 
     def best(
@@ -96,12 +102,16 @@ class Prober:
         if chosen_on != self._chosen_on:
             self._penalty = best_penalty(features, labels, objective, self._seed, weights)
             self._uses_descriptions = descriptions is None or not descriptions_mislead(
-                features, labels, objective, self._seed, self._penalty, descriptions, weights
+                features, labels, objective, self._seed, self._penalty, descriptions, weights, self._fold_done
             )
             self._chosen_on = chosen_on
         used = descriptions if self._uses_descriptions else None
         found = fit_probe(features, labels, objective, self._penalty, used, weights)
+        self._fitted(FOLDS + 1, FOLDS + 1)
         return replace(found, uses_descriptions=self._uses_descriptions)
+
+    def _fold_done(self, fold: int) -> None:
+        self._fitted(fold, FOLDS + 1)
 
 
 def best_penalty(
@@ -118,7 +128,7 @@ def best_penalty(
     some = rng.permutation(known)[:MAX_LABELS]
     penalties = MULTI_LABEL_PENALTIES if objective.multi_label else PENALTIES
     counts = None if weights is None else weights[some]
-    logits = cross_fitted(features[some], labels[some], objective, rng, 3, penalties, weights=counts)
+    logits = cross_fitted(features[some], labels[some], objective, rng, FOLDS, penalties, weights=counts)
 
     def loss(found: Floats) -> float:
         if counts is None:
@@ -136,10 +146,12 @@ def descriptions_mislead(
     penalty: float,
     descriptions: LabelledFeatures,
     weights: Floats | None = None,
+    fold_done: Callable[[int], None] = lambda _fold: None,
 ) -> bool:
     """Whether held-out labels are less probable with these descriptions, by two standard errors.
 
     As for the penalty, only the first `last_growth(len(labels))` labels count; with fewer than ten it is False.
+    `fold_done` is called with the number of each fold that was fitted with descriptions.
     """
     known = last_growth(len(labels))
     if not known:
@@ -147,9 +159,9 @@ def descriptions_mislead(
     some = stream(seed, "descriptions", known).permutation(known)[:MAX_LABELS]
     counts = None if weights is None else weights[some]
     losses = []
-    for used in (descriptions, None):
+    for used, done in ((descriptions, fold_done), (None, lambda _fold: None)):
         rng = stream(seed, "descriptions, folds", known)
-        logits = cross_fitted(features[some], labels[some], objective, rng, 3, [penalty], used, counts)[0]
+        logits = cross_fitted(features[some], labels[some], objective, rng, FOLDS, [penalty], used, counts, done)[0]
         losses.append(objective.text_losses(logits, labels[some]))
     worse: Floats = losses[0] - losses[1]
     if counts is not None:
@@ -201,6 +213,7 @@ def cross_fitted(
     penalties: Sequence[float],
     descriptions: LabelledFeatures | None = None,
     weights: Floats | None = None,
+    fold_done: Callable[[int], None] = lambda _fold: None,
 ) -> NDArray[np.float64]:
     """Logits of each example from probes that have not seen its label, (penalties, N, classes).
 
@@ -210,12 +223,13 @@ def cross_fitted(
     [[0, 0, 1, 1]]
     """
     found = np.empty((len(penalties), len(labels), objective.classes))
-    for fold in np.array_split(rng.permutation(len(labels)), min(folds, len(labels))):
+    for at, fold in enumerate(np.array_split(rng.permutation(len(labels)), min(folds, len(labels))), 1):
         rest = np.setdiff1d(np.arange(len(labels)), fold)
         fit = _Fit(features[rest], labels[rest], objective, descriptions, None if weights is None else weights[rest])
         # From the largest down; each fit starts at the previous solution.
         for number in np.argsort(penalties)[::-1]:
             found[number, fold] = fit.probe(penalties[number], ROUGH_FACTR).logits(features[fold])
+        fold_done(at)
     return found
 
 
