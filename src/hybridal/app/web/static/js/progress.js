@@ -73,7 +73,9 @@ function updateHistory(rounds, switched, signal) {
   return kinds.filter(Boolean).join(" ");
 }
 
-const between = (low, high) => t("between {low} and {high}", { low, high });
+function between(low, high) {
+  return t("between {low} and {high}", { low, high });
+}
 
 /** The interval of the last macro-F1 and the number of classes it covers. */
 function f1Note({ f1, f1_low: low, f1_high: high, f1_classes: supported }, classes) {
