@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import ast
 import os
 import platform
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +92,37 @@ def test_importing_the_library_changes_no_setting_of_torch() -> None:
     )
     environment = {name: value for name, value in os.environ.items() if name != "CUBLAS_WORKSPACE_CONFIG"}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=100)
+
+
+PACKAGE = Path(process_settings.__file__).parents[1]
+# Calls that change a setting of the whole process.
+CHANGES_A_SETTING = re.compile(
+    r"os\.(environ\.(setdefault|update|pop)|putenv|nice|umask|chdir)"
+    r"|signal\.signal"
+    r"|(sys|resource|locale|forkserver|torch|np)\.(set|use)_?[a-z_]+|malloc\.mallopt"
+    r"|torch\.(backends\.[a-z.]+\.enable_\w+|random\.fork_rng|manual_seed|default_generator\.manual_seed|\w+\.manual_seed\w*)"
+    r"|csv\.field_size_limit|mpl\.(rc_context|use)|matplotlib\.\w+|threadpool_limits|_controller\(\)\.limit"
+    r"|warnings\.(simplefilter|filterwarnings)|logging\.(set_verbosity\w*|disable_progress_bar|disable)"
+    r"|(log|logging\.getLogger\(.*\))\.setLevel"
+)
+
+
+def changes_a_setting(file: Path) -> bool:
+    """Whether a module calls one of these, or assigns to an attribute of a module or class that it imports."""
+    nodes = [*ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
+    imported = {
+        name.asname or name.name.partition(".")[0]
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in node.names
+    }
+    targets = [target for node in nodes if isinstance(node, ast.Assign) for target in node.targets]
+    targets += [node.target for node in nodes if isinstance(node, ast.AugAssign)]
+    assigned = [ast.unparse(target) for target in targets if isinstance(target, ast.Attribute)]
+    called = [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
+    return any(map(CHANGES_A_SETTING.fullmatch, called)) or any(name.partition(".")[0] in imported for name in assigned)
+
+
+def test_every_module_that_changes_a_setting_is_listed_and_no_other() -> None:
+    documented = set(re.findall(r"`([\w/]+\.py)`", process_settings.__doc__ or ""))
+    assert {str(file.relative_to(PACKAGE)) for file in PACKAGE.rglob("*.py") if changes_a_setting(file)} == documented

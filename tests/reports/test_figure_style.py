@@ -158,4 +158,3 @@ def test_a_pdf_has_truetype_fonts_of_the_letters_in_use(tmp_path: Path) -> None:
     assert fonts
     for font in fonts:
         assert b"glyf" in font[:300]
-        assert not re.search(b"GSUB|GPOS", font[:300])

@@ -1,20 +1,26 @@
 """Settings of the whole process that the library changes. There are no others.
 
-| setting | changed | why | undone |
-|---|---|---|---|
-| `GOMP_SPINCOUNT`, unless set (`system/openmp.py`) | when hybridal is imported before torch | waiting threads let other programs work | no: torch reads it once |
-| malloc's thresholds (glibc) | when a classifier packs texts on a processor | a batch's memory is reused for the next one | no: glibc cannot; not touched if the environment sets one |
-| torch's deterministic mode, `CUBLAS_WORKSPACE_CONFIG`, cuDNN attention off | when a CUDA device is chosen | the same run gives the same bits | no: other threads may compute or record under it |
-| `fill_uninitialized_memory` off | with the deterministic mode, which turns it on | filling takes a fifth of a step | no |
-| verbosity and progress bars of transformers | while it loads or saves a model | warnings about a missing head are expected here | yes, on leaving |
-| torch's global random generators | while dropout draws (`torch_generators.py`) | dropout cannot draw from any other | yes, on leaving |
-| torch's number of threads | while a cell of a study runs on a processor (`system/thread_count.py`) | sums of several threads differ in the last digits | yes, on leaving |
-| `csv.field_size_limit` | when `tasks/file_formats.py` is imported | texts are longer than 131,072 characters | no: undoing it would race with another thread's reader |
-| variables of MLflow and Ray, unless set | when a tracker or a private cluster is started | quiet, without usage reports | no |
-| the log level of alembic | when the app's database is opened | each start would log migrations | no |
+| setting | where | changed | why | undone |
+|---|---|---|---|---|
+| `GOMP_SPINCOUNT`, unless set | `system/openmp.py` | when hybridal is imported before torch | waiting threads let other programs work | no: torch reads it once |
+| malloc's thresholds (glibc) | `models/process_settings.py` | when a classifier packs texts on a processor | a batch's memory is reused for the next one | no: glibc cannot; not touched if the environment sets one |
+| torch's deterministic mode, `CUBLAS_WORKSPACE_CONFIG`, cuDNN attention off | `models/process_settings.py` | when a CUDA device is chosen | the same run gives the same bits | no: other threads may compute or record under it |
+| `fill_uninitialized_memory` off | `models/process_settings.py` | with the deterministic mode, which turns it on | filling takes a fifth of a step | no |
+| `csv.field_size_limit` | `tasks/file_formats.py` | when it is imported | texts are longer than 131,072 characters | no: undoing it would race with another thread's reader |
+| variables of MLflow and Ray, unless set | `trackers/mlflow.py`, `system/ray_cluster.py` | when a tracker or a private cluster is started | quiet, without usage reports | no |
+| log level of alembic | `app/db/migrations/__init__.py` | when the app's database is opened | each start would log migrations | no |
+| verbosity and progress bars of transformers | `models/process_settings.py` | while it loads or saves a model | warnings about a missing head are expected here | yes, on leaving |
+| log level of torch.onnx, warnings | `models/export/onnx_export.py` | while a model is exported | the exporter warns about optional packages | yes, on leaving |
+| torch's global random generators | `models/torch_generators.py`, `backbones/tiny.py` | while dropout or initial weights are drawn | torch cannot draw them from any other | yes, on leaving |
+| number of threads of torch and BLAS | `system/thread_count.py` | while a probe is fitted, and while a cell of a study runs on a processor | sums of several threads differ in the last digits | yes, on leaving |
+| matplotlib's parameters | `reports/figure_style.py` | while a figure is drawn or saved | figures do not depend on the user's style | yes, on leaving |
 
-Programs of ours set more in their own processes: the command line handlers of SIGINT and SIGTERM, workers of a study
-`TOKENIZERS_PARALLELISM`, the app's server the interval in which threads switch.
+Programs of ours set more in their own processes: the command line handles SIGINT and SIGTERM (`system/exit.py`,
+`system/background_imports.py`); workers of a study set `TOKENIZERS_PARALLELISM` and ignore SIGINT, and their driver
+configures the fork server (`lab/study/engines/processes.py`, `lab/study/engines/ray_worker.py`); the app's server sets
+the interval in which threads switch and hides its database from projects (`app/serve.py`); the trainer lowers its
+priority and uses all cores but one (`app/trainer/__main__.py`); the readers of uploaded files limit their own memory
+and time (`tasks/limited.py`).
 """  # noqa: E501
 
 from __future__ import annotations

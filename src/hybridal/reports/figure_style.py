@@ -7,7 +7,7 @@ import io
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -131,7 +131,7 @@ def to_svg(figure: Figure, alt: str = "", name: str = "") -> str:
 
 def _saved(figure: Figure, **options: Any) -> bytes:
     buffer = io.BytesIO()
-    with styled(), _short_fonts() if options["format"] == "pdf" else nullcontext():
+    with styled():
         lay_out(figure)
         figure.savefig(buffer, **options)
     return buffer.getvalue()
@@ -145,19 +145,6 @@ def lay_out(figure: Figure) -> None:
         figure.dpi = 72  # an SVG's, which a canvas of it asks for
         engine.execute(figure)
         figure.set_layout_engine(None)
-
-
-@contextmanager
-def _short_fonts() -> Iterator[None]:
-    """Drop the OpenType layout tables of fonts embedded in a PDF: they are unused, and subsetting them is slow."""
-    from fontTools.subset import Options  # type: ignore[import-untyped]
-
-    usual = Options._drop_tables_default
-    Options._drop_tables_default = [*usual, "GDEF", "GPOS", "GSUB", "MATH"]
-    try:
-        yield
-    finally:
-        Options._drop_tables_default = usual
 
 
 def _tidy(element: ElementTree.Element) -> None:
