@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, get_origin
@@ -33,6 +35,15 @@ def public_methods(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
                 yield name, function
 
 
+def gives_a_result(function: Callable[..., Any]) -> bool:
+    return inspect.signature(function).return_annotation != "None"
+
+
+def raises(function: Callable[..., Any]) -> bool:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    return any(isinstance(node, ast.Raise) and node.exc is not None for node in ast.walk(tree))
+
+
 def undocumented(names: list[str], docstring: str | None) -> list[str]:
     return [name for name in names if f"\n    {name}: " not in inspect.cleandoc(docstring or "")]
 
@@ -58,10 +69,19 @@ def test_all_arguments_and_fields_are_described(name: str) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_results_and_errors_are_described(name: str) -> None:
+    public = getattr(hybridal, name)
+    functions = dict(public_methods(public)) if inspect.isclass(public) else {name: public}
+    described = {part: function.__doc__ or "" for part, function in functions.items()}
+    assert not [part for part, one in functions.items() if gives_a_result(one) and "Returns:" not in described[part]]
+    assert not [part for part, one in functions.items() if raises(one) and "Raises:" not in described[part]]
+
+
 @pytest.mark.parametrize("cls", CALLED)
 def test_each_method_that_users_call_has_an_example_and_describes_its_result(cls: type) -> None:
     methods = dict(public_methods(cls))
     assert not [method for method, function in methods.items() if ">>> " not in (function.__doc__ or "")]
-    giving = [method for method, function in methods.items() if inspect.signature(function).return_annotation != "None"]
-    assert not [method for method in giving if "Returns:" not in (methods[method].__doc__ or "")]
+    giving = [function for function in methods.values() if gives_a_result(function)]
+    assert not [function for function in giving if "Returns:" not in (function.__doc__ or "")]
     assert not [method for method, function in methods.items() if undocumented(parameters(function), function.__doc__)]

@@ -35,26 +35,49 @@ class Candidates(Protocol):
         """The ids of the candidates, in no particular order."""
 
     def probabilities(self) -> Floats:
-        """Class probabilities of each candidate, (N, C); if a text may have several classes, each is independent."""
+        """Predict the classes of each candidate.
+
+        Returns:
+            Class probabilities, (N, C). If a text may have several classes, each is independent of the others.
+        """
 
     def thresholds(self) -> Sequence[float]:
-        """If a text may have several classes: the probability from which each is given, (C,); () otherwise."""
+        """Return the decision thresholds.
+
+        Returns:
+            If a text may have several classes: the probability from which each is given, (C,); () otherwise.
+        """
 
     def embeddings(self) -> Floats:
-        """The input of the last linear layer for each candidate, (N, E)."""
+        """Return the embedding of each candidate.
+
+        Returns:
+            The input of the last linear layer, (N, E).
+        """
 
     def sampled_probabilities(self, passes: int) -> Floats:
-        """Class probabilities of several passes with dropout on, (passes, N, C).
+        """Predict the classes of each candidate in several passes with dropout on.
 
         Args:
             passes: How many passes to make, each with its own dropout masks.
+
+        Returns:
+            Class probabilities, (passes, N, C).
         """
 
     def labelled_probabilities(self) -> Floats:
-        """Class probabilities of the labelled texts, (L, C)."""
+        """Predict the classes of the labelled texts.
+
+        Returns:
+            Class probabilities, (L, C).
+        """
 
     def labelled_embeddings(self) -> Floats:
-        """The input of the last linear layer for the labelled texts, (L, E)."""
+        """Return the embedding of each labelled text.
+
+        Returns:
+            The input of the last linear layer, (L, E).
+        """
 
 
 @dataclass(frozen=True)

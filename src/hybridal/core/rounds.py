@@ -52,7 +52,11 @@ class Metrics:
     json_names: ClassVar[Mapping[str, str]] = {}
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as a JSON object, under their names there."""
+        """Convert to JSON.
+
+        Returns:
+            All fields, under the names that they have in JSON.
+        """
         return {self.json_names.get(name, name): value for name, value in asdict(self).items()}
 
     @classmethod
@@ -61,6 +65,9 @@ class Metrics:
 
         Args:
             data: The fields by name.
+
+        Returns:
+            The metrics, a `MultiLabelMetrics` if the object is one of several labels per text.
         """
         kind = MultiLabelMetrics if "macro_f1" in data else Metrics
         names = {there: name for name, there in kind.json_names.items()}
@@ -177,7 +184,11 @@ class LabelChanges:
         return self.added + self.corrected + self.withdrawn
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as a JSON object; `texts` and `encoder` only where they have a value."""
+        """Convert to JSON.
+
+        Returns:
+            All fields; `texts` and `encoder` only if they have a value.
+        """
         data = {name: value for name, value in asdict(self).items() if value is not None}
         return data if self.encoder is None else {**data, "encoder": self.encoder.to_json()}
 
@@ -187,6 +198,9 @@ class LabelChanges:
 
         Args:
             data: The fields by name.
+
+        Returns:
+            The label changes.
         """
         known = {**data, "counts": tuple(data.get("counts", ()))}
         if known.get("encoder") is not None:
@@ -307,16 +321,23 @@ class Round:
         return None if self.label_changes is None else self.label_changes.encoder
 
     def completed(self, chosen: Chosen) -> Round:
-        """Return the record with the texts that were chosen after the round.
+        """Add the texts that were chosen after the round.
 
         Args:
             chosen: The chosen texts.
+
+        Returns:
+            The complete record.
         """
         seconds = {**self.seconds, **chosen.seconds}
         return replace(self, acquired=chosen.acquired, scores=chosen.scores, held=chosen.held, seconds=seconds)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as a JSON object; those of several labels per text, or of a model, only with a value."""
+        """Convert to JSON.
+
+        Returns:
+            All fields; those of several labels per text, or of a model, only if they have a value.
+        """
         data = asdict(self)
         if self.label_changes is not None:
             data["label_changes"] = self.label_changes.to_json()
@@ -334,6 +355,9 @@ class Round:
 
         Args:
             data: The fields by name.
+
+        Returns:
+            The record.
         """
         known = dict(data)
         known["cost"] = Cost(**known["cost"])

@@ -192,7 +192,11 @@ class Rules:
         return max(asked or self.max_epochs, math.ceil(min_steps / math.ceil(examples / (batch or self.train_batch))))
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as a JSON object."""
+        """Convert to JSON.
+
+        Returns:
+            All fields.
+        """
         return asdict(self)
 
 

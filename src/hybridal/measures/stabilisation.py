@@ -40,10 +40,13 @@ class Stabilisation:
             raise UserError(f"`patience` must be at least 1, not {self.patience}.", field="patience")
 
     def streaks(self, changes: Iterable[float | None]) -> list[int]:
-        """Return the length of the current streak of stable rounds after each round.
+        """Count stable rounds in a row.
 
         Args:
             changes: The changes of a signal, one per round; None where there is none.
+
+        Returns:
+            The length of the current streak after each round.
         """
         streaks, streak = [], 0
         for change in changes:
@@ -52,10 +55,13 @@ class Stabilisation:
         return streaks
 
     def t_star(self, changes: Iterable[float | None]) -> int | None:
-        """Return the round that completes the first streak of `patience` stable rounds, or None.
+        """Find the stabilisation round.
 
         Args:
             changes: The changes of a signal, one per round; None where there is none.
+
+        Returns:
+            The round that completes the first streak of `patience` stable rounds, or None.
         """
         for round, streak in enumerate(self.streaks(changes), start=1):
             if streak >= self.patience:

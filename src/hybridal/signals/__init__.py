@@ -45,19 +45,39 @@ class ModelView(Protocol):
         """What logits and labels mean: exactly one class per text, or any set of classes."""
 
     def weights(self) -> Mapping[str, torch.Tensor]:
-        """All trainable parameters by name."""
+        """Return all trainable parameters.
+
+        Returns:
+            The parameters by name.
+        """
 
     def matrices(self) -> Mapping[str, torch.Tensor]:
-        """The weight matrices of the linear layers by name (attention, feed-forward, pooler, head; no embeddings)."""
+        """Return the weight matrices of the linear layers.
+
+        Returns:
+            The matrices by name: attention, feed-forward, pooler and head, without embeddings.
+        """
 
     def gradient_norm(self) -> float:
-        """The L2 norm of the mean gradient of the validation loss, with dropout off."""
+        """Compute the norm of the gradient, with dropout off.
+
+        Returns:
+            The L2 norm of the mean gradient of the validation loss.
+        """
 
     def labelled(self) -> tuple[Outputs, Ints]:
-        """The outputs for the labelled pool, with features, and its labels; costs a pass over these texts."""
+        """Run the model on the labelled pool, which costs a pass over these texts.
+
+        Returns:
+            The outputs, with features, and the labels.
+        """
 
     def unlabelled(self) -> Sample:
-        """The model's outputs for a fixed random sample of texts, without those that have a label by now."""
+        """Run the model on a fixed random sample of texts.
+
+        Returns:
+            The outputs, without those of texts that have a label by now.
+        """
 
 
 @dataclass(frozen=True)

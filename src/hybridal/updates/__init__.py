@@ -48,11 +48,19 @@ class Situation:
     rng: np.random.Generator
 
     def start(self) -> Weights:
-        """Return the pretrained weights θ₀ with a new head."""
+        """Return the weights of a retraining.
+
+        Returns:
+            The pretrained weights θ₀ with a new head.
+        """
         return self.prepare(None)
 
     def resume(self) -> Weights:
-        """Return the weights of the previous round, or θ₀ in the first."""
+        """Return the weights to continue from.
+
+        Returns:
+            The weights of the previous round; θ₀ in the first.
+        """
         return self.prepare(self.last)
 
 
@@ -84,10 +92,13 @@ class Plan:
     keeps_moments: bool = False
 
     def same_as(self, other: Plan) -> bool:
-        """Whether both plans train in exactly the same way, so that their round can be shared.
+        """Compare with another plan.
 
         Args:
             other: The plan to compare with.
+
+        Returns:
+            Whether both train in exactly the same way, so that their round can be shared.
         """
         numbers = [(plan.dropout, plan.epochs, plan.batch, plan.keeps_moments) for plan in (self, other)]
         return (
