@@ -20,7 +20,7 @@ from hybridal.acquisition.mmc import Mmc
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.objective import MultiLabel
-from hybridal.models.training.probe import Prober
+from hybridal.models.training.probe import ProbeFitter
 from hybridal.testing import FakeCandidates
 
 CLASSES, WIDTH = (90, 1000), 384
@@ -53,7 +53,7 @@ def measure(classes: int) -> dict[str, float]:
     """Seconds per round of each part that depends on the number of classes."""
     features, labels, objective = made_up(classes, LABELLED, 1)
     tested, truth, truth_of = made_up(classes, TESTED, 2)
-    probe = Prober(0).best(features, labels, objective)
+    probe = ProbeFitter(0).best(features, labels, objective)
     logits = probe.logits(tested)
     thresholds = objective.thresholds(logits[:CANDIDATES], 1.0, "macro_f1")
     candidates = FakeCandidates(
@@ -61,7 +61,9 @@ def measure(classes: int) -> dict[str, float]:
     )
     rng = np.random.default_rng(0)
     return {
-        f"probe of {LABELLED:,} labels, penalty chosen": seconds(lambda: Prober(0).best(features, labels, objective)),
+        f"probe of {LABELLED:,} labels, penalty chosen": seconds(
+            lambda: ProbeFitter(0).best(features, labels, objective)
+        ),
         f"thresholds from {CANDIDATES:,} texts": seconds(
             partial(objective.thresholds, logits[:CANDIDATES], 1.0, "macro_f1")
         ),

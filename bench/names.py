@@ -19,7 +19,7 @@ from hybridal.lab.study.study_presets import preset
 from hybridal.measures.calibration import nll
 from hybridal.measures.objective import SingleLabel
 from hybridal.models.training.class_descriptions import class_descriptions, readable_names
-from hybridal.models.training.probe import LabelledFeatures, Prober
+from hybridal.models.training.probe import LabelledFeatures, ProbeFitter
 from hybridal.models.transformer import TransformerModel
 from hybridal.randomness import stream
 from hybridal.runs.assemble import build_model
@@ -94,7 +94,7 @@ def scores(known: Read, classes: int) -> Iterator[tuple[int, int, float, float]]
     """Number of labels, level of detail of the class descriptions, macro-F1 and NLL, for each draw."""
     for draw in range(DRAWS):
         rows = stream(draw, "labels").permutation(len(known.labels))
-        prober = Prober(draw)
+        prober = ProbeFitter(draw)
         for labels in LABELS:
             some = rows[:labels]
             for level, described in enumerate(known.described):

@@ -23,7 +23,7 @@ from hybridal.loop.first_draw import first_draw
 from hybridal.measures.calibration import softmax
 from hybridal.measures.objective import SingleLabel
 from hybridal.models.training.class_descriptions import readable_names
-from hybridal.models.training.probe import Prober
+from hybridal.models.training.probe import ProbeFitter
 from hybridal.models.transformer import TransformerModel
 from hybridal.randomness import stream
 from hybridal.runs.assemble import build_model
@@ -125,7 +125,7 @@ def run(
     texts: Texts, pool: Floats, measured: Floats, names: Floats | None, seed: int
 ) -> Iterator[tuple[int, float, Ints]]:
     """After each round: the labels, the share of unlabelled texts whose answer changed, and the answers."""
-    rng, prober, classes = stream(seed, "skewed run"), Prober(seed), len(texts.classes)
+    rng, prober, classes = stream(seed, "skewed run"), ProbeFitter(seed), len(texts.classes)
     described = None if names is None else (names, np.arange(classes))
     chosen = first_draw(pool, BATCH, rng, names)
     sample, before = rng.permutation(len(pool))[:CANDIDATES], None

@@ -18,7 +18,7 @@ from hybridal.app.api_tokens import make_token
 from hybridal.app.labelling.text_search import MAX_COUNTED
 from hybridal.app.labelling.texts import add
 from hybridal.app.people import User
-from hybridal.app.trainer.stored_predictions import Scored, keep_predictions
+from hybridal.app.trainer.stored_predictions import ScoredTexts, keep_predictions
 from hybridal.client import Project, RequestError, Text
 from hybridal.errors import UserError
 from tests.app.browser.served import Served, served
@@ -92,7 +92,7 @@ def test_sets_of_classes_come_in_are_given_and_go_out(tmp_path: Path) -> None:
         with pytest.raises(RequestError, match="several classes"):
             project.label("t0", "a")
         scored = np.array([[0.75, 0.5, 0.25, 0], [0, 0.25, 0, 0.125]], dtype=np.float32)
-        keep_predictions(app.project, 1, Scored(["t0", "t1"], scored, [1, 2, 3, 4], thresholds=[0.5] * 4))
+        keep_predictions(app.project, 1, ScoredTexts(["t0", "t1"], scored, [1, 2, 3, 4], thresholds=[0.5] * 4))
         predicted = [Text("t0", "", None, frozenset("ab"), 0.75), Text("t1", "", None, frozenset(), 0.25)]
         assert [*project.predictions()] == predicted
         assert (project.text("t0").prediction, project.text("t0").probability) == (frozenset("ab"), 0.75)

@@ -36,7 +36,7 @@ def public_methods(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def gives_a_result(function: Callable[..., Any]) -> bool:
-    return inspect.signature(function).return_annotation != "None"
+    return str(inspect.signature(function).return_annotation) != "None"
 
 
 def raises(function: Callable[..., Any]) -> bool:

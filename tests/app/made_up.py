@@ -23,7 +23,7 @@ from hybridal.app.labelling.consensus import (
     settled_by_text,
     votes_on,
 )
-from hybridal.app.labelling.removed_classes import follow, merge, rows_to_follow
+from hybridal.app.labelling.removed_classes import merge, rows_to_update, update_texts
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.people import add_person, project_owner
 from hybridal.app.project import READER_FILE, Project
@@ -82,7 +82,7 @@ def consensus(project: Project) -> dict[str, tuple[str, str]]:
 def merge_classes(session: Session, number: int, into: int) -> None:
     """Merge a class into another, including its annotations."""
     merge(session, number, into)
-    follow(session, rows_to_follow(session))
+    update_texts(session, rows_to_update(session))
 
 
 def check_books(session: Session) -> None:

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from hybridal.cli import screen
-from hybridal.cli.screen import COLUMNS, Quiet, Screen, follow, table_row, wide_console
+from hybridal.cli.screen import COLUMNS, Quiet, Screen, observer_of, table_row, wide_console
 from hybridal.core.rounds import Metrics
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
@@ -169,7 +169,7 @@ class TestFollow:
     SETTINGS = Settings("toy", schedule="hybrid:accuracy")
 
     def test_silent_observer_prints_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
-        with follow(self.SETTINGS, silent=True) as observer:
+        with observer_of(self.SETTINGS, silent=True) as observer:
             assert type(observer) is Quiet
             observer.message("hush")
         assert capsys.readouterr().out == ""
@@ -179,7 +179,7 @@ class TestFollow:
         """A module that cannot be imported early is skipped without a message, so a renamed file would go unnoticed."""
         asked: list[str] = []
         monkeypatch.setattr(screen, "import_later", asked.extend)
-        with follow(self.SETTINGS, silent) as observer:
+        with observer_of(self.SETTINGS, silent) as observer:
             observer.round_started(1, 4, "retrain")
             assert not asked
             observer.round_done(SETTLED[:1])
@@ -187,7 +187,7 @@ class TestFollow:
         assert all(map(find_spec, asked))
 
     def test_a_file_gets_lines(self, capsys: pytest.CaptureFixture[str]) -> None:
-        with follow(self.SETTINGS, silent=False) as observer:
+        with observer_of(self.SETTINGS, silent=False) as observer:
             observer.message("hello")
         assert capsys.readouterr().out == "hello\n"
 
@@ -195,7 +195,7 @@ class TestFollow:
         file = io.StringIO()
         terminal = Console(file=file, force_terminal=True, width=100, color_system=None)
         monkeypatch.setattr(screen, "Console", lambda: terminal)
-        with follow(self.SETTINGS, silent=False) as observer:
+        with observer_of(self.SETTINGS, silent=False) as observer:
             observer.round_started(1, 4, "retrain")
             observer.round_done(SETTLED[:1])
         final = file.getvalue()[file.getvalue().rindex("round  ") :]
@@ -205,7 +205,7 @@ class TestFollow:
     def test_an_error_leaves_the_terminal_in_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
         file = io.StringIO()
         monkeypatch.setattr(screen, "Console", lambda: Console(file=file, force_terminal=True, width=100))
-        with pytest.raises(ZeroDivisionError), follow(self.SETTINGS, silent=False):
+        with pytest.raises(ZeroDivisionError), observer_of(self.SETTINGS, silent=False):
             raise ZeroDivisionError
         assert file.getvalue().endswith("\x1b[?25h"), "the cursor stays hidden"
 

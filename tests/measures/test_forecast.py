@@ -144,7 +144,7 @@ def test_validation_updates_the_share_by_bayes_rule(first: int, last: int) -> No
     before, now = Observation(100, first, 50), Observation(300, last, 50)
     points = module._points()[0]
     draws = 0.33 * np.exp(0.6 * stats.norm.ppf(points))
-    found = module._believed(draws, points, [before, now], pace=0.8, floor=0.01, wander=module.WANDER, classes=3)
+    found = module._posterior(draws, points, [before, now], pace=0.8, floor=0.01, wander=module.WANDER, classes=3)
     grid = np.exp(np.linspace(-6, 3, 20_001))
     prior = stats.norm.pdf(np.log(grid), math.log(0.33), 0.6)
     expected = grid * module._growth(0.8, 100, 300, 3)

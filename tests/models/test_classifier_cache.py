@@ -40,7 +40,7 @@ def test_reused_classifier_equals_a_new_one(tiny: Backbone, task: Task, pooling:
     with kept.activate():
         again = asked(tiny, task, 2, pooling, top)
     assert again is used
-    for found in (again, again.twin()):
+    for found in (again, again.clone()):
         assert same_weights(found.pretrained, new.pretrained)
         assert same_weights(found.weights(), new.weights())
     assert same_weights(trained(again, tiny, task).weights(), trained(new, tiny, task).weights())

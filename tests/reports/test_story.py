@@ -197,7 +197,7 @@ def test_unknown_figures_are_left_out() -> None:
     text = told("hybrid:accuracy", history)
     assert "1 of 10 rounds" in text
     assert "no labelled validation or test texts" in text
-    assert "By the clock" not in " ".join(cost_story(history))
+    assert "wall-clock" not in " ".join(cost_story(history))
     assert story((), make_schedule("retrain")) == ["No round is complete yet: there is nothing to report so far."]
     assert cost_story(()) == []
 

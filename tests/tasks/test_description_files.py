@@ -8,7 +8,7 @@ import pytest
 from hybridal.errors import UserError
 from hybridal.runs.settings import Settings
 from hybridal.tasks import Task, load_task
-from hybridal.tasks.description_files import described_by
+from hybridal.tasks.description_files import with_descriptions_from
 from tests.tasks.conftest import Write
 
 TASK = Task.from_texts(["Where is it?", "Who is it?"] * 20, ["LOC", "HUM"] * 20, name="questions")
@@ -25,7 +25,7 @@ EXPECTED = {"LOC": ("a place", "Where is Oslo?"), "HUM": ("a person",)}
     ],
 )
 def test_every_format_gives_the_same_descriptions(name: str, content: str, write: Write) -> None:
-    assert described_by(TASK, write(name, content)).descriptions == EXPECTED
+    assert with_descriptions_from(TASK, write(name, content)).descriptions == EXPECTED
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,14 @@ def test_every_format_gives_the_same_descriptions(name: str, content: str, write
 )
 def test_a_file_that_describes_nothing_is_named(name: str, content: str | bytes, message: str, write: Write) -> None:
     with pytest.raises(UserError, match=rf"^`descriptions`, .*{name}: .*{message}") as caught:
-        described_by(TASK, write(name, content))
+        with_descriptions_from(TASK, write(name, content))
     assert caught.value.field == "descriptions"
 
 
 @pytest.mark.parametrize("name", ["gone.json", "gone.csv", "gone.yaml"])
 def test_a_missing_file_is_named(name: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=rf"^`descriptions`, .*{name}: .*check the path"):
-        described_by(TASK, tmp_path / name)
+        with_descriptions_from(TASK, tmp_path / name)
 
 
 def test_descriptions_are_an_option_of_every_task(write: Write) -> None:

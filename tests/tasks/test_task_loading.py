@@ -35,9 +35,9 @@ def test_a_mirrored_benchmark_has_one_name(mirror: Path, name: str) -> None:
 
 
 def test_local_tasks_are_listed(mirror: Path) -> None:
-    assert task_loading.lies_here("ag-news")
-    assert task_loading.lies_here("newsgroups"), "a wheel is small"
-    assert not task_loading.lies_here("imdb")
+    assert task_loading.is_local("ag-news")
+    assert task_loading.is_local("newsgroups"), "a wheel is small"
+    assert not task_loading.is_local("imdb")
 
 
 def test_a_mirrored_task_narrowed_down(mirror: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from hybridal.core.components import answer_error, calling
+from hybridal.core.components import calling, result_error
 from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
 from hybridal.registry import Registry
@@ -161,14 +161,14 @@ def select(acquisition: Acquisition, candidates: Candidates, n: int, rng: np.ran
     with calling("acquisition", acquisition):
         found = acquisition.select(candidates, n, rng)
     if not isinstance(found, Selection):
-        raise answer_error("acquisition", acquisition, f"must return a Selection, not {found!r:.60}")
+        raise result_error("acquisition", acquisition, f"must return a Selection, not {found!r:.60}")
     with calling("acquisition", acquisition):  # ids and scores may be of any type here
         wanted, chosen = min(n, len(candidates.ids)), list(found.ids)
         known = set(candidates.ids)
         whole = len(chosen) == len(set(chosen)) == len(found.scores) == wanted and known.issuperset(chosen)
         odd = [score for score in found.scores if not math.isfinite(score)]
     if not whole:
-        raise answer_error(
+        raise result_error(
             "acquisition",
             acquisition,
             f"must choose {wanted} ids of the {len(known)} candidates, each once and with a score; the number "
@@ -176,7 +176,7 @@ def select(acquisition: Acquisition, candidates: Candidates, n: int, rng: np.ran
             f"{len(found.scores)}",
         )
     if odd:
-        raise answer_error("acquisition", acquisition, f"must give finite numbers as scores, not {odd[0]!r}")
+        raise result_error("acquisition", acquisition, f"must give finite numbers as scores, not {odd[0]!r}")
     return found
 
 

@@ -25,7 +25,7 @@ from hybridal.app.db.migrations import migrate
 from hybridal.app.db.schema import Scoring, Setting, Tally, Trainer
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.random_draws import grow_reserve
-from hybridal.app.labelling.requirements import settle_again
+from hybridal.app.labelling.requirements import begin_applying_rule
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import RESERVE_SETTINGS, draw_overlap
 from hybridal.app.people import CREATOR, add_person
@@ -180,7 +180,7 @@ class Project:
             if changed & {"overlap", "overlap_people"}:
                 draw_overlap(session, now)
             if changed & {"on_disagreement", "consensus_per"}:
-                settle_again(session)
+                begin_applying_rule(session)
             if changed & set(RESERVE_SETTINGS):
                 grow_reserve(session, now)
             classes.add(session, class_names)

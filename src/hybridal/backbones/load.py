@@ -53,7 +53,7 @@ def _local_encoder(name: str) -> Backbone | None:
     if not is_path and (own := _in_models_folder(name)) is not None:
         return Backbone(name, _encoder_folder(own))
     if name in wheel_models.WHEEL_MODELS:
-        return Backbone(name, wheel_models.cache(name)) if wheel_models.is_here(name) else None
+        return Backbone(name, wheel_models.cache(name)) if wheel_models.is_downloaded(name) else None
     folder = Path(name).expanduser()
     if folder.is_dir():
         return Backbone(name, _encoder_folder(folder))

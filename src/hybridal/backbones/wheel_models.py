@@ -59,7 +59,7 @@ WHEEL_MODELS = {
 }
 
 
-def is_here(name: str) -> bool:
+def is_downloaded(name: str) -> bool:
     """Return whether the encoder is downloaded already."""
     return WHEEL_MODELS[name].complete(cache(name))
 

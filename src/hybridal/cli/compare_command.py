@@ -48,12 +48,12 @@ def compare(
     dry_run: o.DryRun = False,
 ) -> None:
     """Run several schedules on the same texts, labels and seed; rounds that they share run once."""
-    from hybridal.cli.screen import follow
+    from hybridal.cli.screen import observer_of
     from hybridal.lab.study.comparison import Comparison
 
     if resume is not None:
         refuse_others(context)
-        go_on(resume, requested.settings.get("device"), json, quiet)
+        resume_comparison(resume, requested.settings.get("device"), json, quiet)
         return
     requested.settings["schedule"] = "retrain"
     settings = resolve(requested)
@@ -65,7 +65,7 @@ def compare(
         planned, inputs = Comparison.check(settings, specs, target, Notes(quiet), download=False)
         print_plan(settings, inputs.task, {"schedules": planned}, json, quiet)
         return
-    with follow(settings, quiet or json) as screen:
+    with observer_of(settings, quiet or json) as screen:
         compared = Comparison.begin(settings, specs, target, screen)
         screen.message(f"Comparison folder: {compared.folder.path}")
         with resume_hint("hybridal resume", compared.folder.path):
@@ -83,13 +83,13 @@ def refuse_others(context: typer.Context) -> None:
         raise UserError(f"--resume uses the settings that the comparison was started with; leave {options} out.")
 
 
-def go_on(folder: Path, device: str | None, json: bool, quiet: bool) -> None:
+def resume_comparison(folder: Path, device: str | None, json: bool, quiet: bool) -> None:
     """Compute the missing rounds of a comparison and show the result."""
-    from hybridal.cli.screen import follow
+    from hybridal.cli.screen import observer_of
     from hybridal.lab.study.comparison import Comparison
 
     compared = Comparison.open(folder)
-    with follow(compared.settings, quiet or json) as screen, resume_hint("hybridal resume", folder, device):
+    with observer_of(compared.settings, quiet or json) as screen, resume_hint("hybridal resume", folder, device):
         screen.message(f"Comparison folder: {compared.folder.path}")
         compared.resume(screen, device)
     print_comparison(compared, json, quiet)

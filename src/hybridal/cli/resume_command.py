@@ -22,9 +22,9 @@ def resume(
     quiet: o.Quiet = False,
 ) -> None:
     """Continue a run or a comparison that was stopped or killed; results match an uninterrupted run."""
-    from hybridal.cli.compare_command import go_on
+    from hybridal.cli.compare_command import resume_comparison
     from hybridal.cli.result import print_result
-    from hybridal.cli.screen import follow
+    from hybridal.cli.screen import observer_of
     from hybridal.lab.study.comparison import Comparison
     from hybridal.runs.record import RunFolder
     from hybridal.runs.run import resume_run
@@ -32,9 +32,9 @@ def resume(
     if Comparison.is_one(folder):
         if recompute:
             raise UserError("--recompute is for runs: a comparison computes what is damaged again by itself.")
-        go_on(folder, device, json, quiet)
+        resume_comparison(folder, device, json, quiet)
         return
     run = RunFolder.open(folder)
-    with follow(run.settings(), quiet or json) as screen, resume_hint("hybridal resume", folder, device):
+    with observer_of(run.settings(), quiet or json) as screen, resume_hint("hybridal resume", folder, device):
         resume_run(run, screen, recompute, device)
     print_result(run, json, quiet)

@@ -30,10 +30,10 @@ def run(
         print_plan(settings, inputs.task, {"schedule": settings.schedule}, json, quiet)
         return
     from hybridal.cli.result import print_result
-    from hybridal.cli.screen import follow
+    from hybridal.cli.screen import observer_of
     from hybridal.runs.run import begin, resume_run
 
-    with follow(settings, quiet or json) as screen:
+    with observer_of(settings, quiet or json) as screen:
         folder = begin(settings, out or default_folder(settings), screen)
         screen.message(f"Run folder: {folder.path}")
         with resume_hint("hybridal resume", folder.path):

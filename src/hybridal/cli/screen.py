@@ -141,7 +141,7 @@ def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
 
 
 @contextmanager
-def follow(settings: Settings, silent: bool) -> Iterator[Observer]:
+def observer_of(settings: Settings, silent: bool) -> Iterator[Observer]:
     """Yield the observer of a run: a screen, or a silent one."""
     if silent:
         yield Quiet()

@@ -34,7 +34,7 @@ def calling(kind: str, component: Any) -> Iterator[None]:
         ) from error
 
 
-def answer_error(kind: str, component: Any, wrong: str) -> UserError:
+def result_error(kind: str, component: Any, wrong: str) -> UserError:
     """Describe a wrong result of a component.
 
     Args:
@@ -47,7 +47,7 @@ def answer_error(kind: str, component: Any, wrong: str) -> UserError:
 
     Example:
         >>> from hybridal.signals.loss import Loss
-        >>> print(answer_error("signal", Loss(), "must give a number, not None"))
+        >>> print(result_error("signal", Loss(), "must give a number, not None"))
         The signal 'loss' (hybridal.signals.loss.Loss) must give a number, not None; correct it, and try it with \
 `hybridal.testing.check_signal`.
     """

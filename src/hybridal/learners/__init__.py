@@ -1,1 +1,1 @@
-"""What people call: learners, and the classifier that they give."""
+"""The public classes: learners, and the classifier that they train."""

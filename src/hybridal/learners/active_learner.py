@@ -19,7 +19,7 @@ from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.core.rounds import Chosen, Cost, Round
 from hybridal.errors import RunError, UserError
 from hybridal.learners.learner import Learner, check_keywords, listed
-from hybridal.learners.text_classifier import Learnt, TextClassifier, fitted
+from hybridal.learners.text_classifier import TextClassifier, TrainedParts, fitted
 from hybridal.measures.evidence import Evidence
 from hybridal.measures.selective import CONFIDENCE, Promise
 from hybridal.models.model_protocol import TimedCandidates
@@ -174,12 +174,12 @@ class ActiveLearner(Learner):
             return super()._choose(n)
         return [self.experiment.task.validation.ids[row] for row in missing[:n]], None
 
-    def _shortage(self, ids: Sequence[str], asked: int) -> str:
+    def _why_fewer(self, ids: Sequence[str], asked: int) -> str:
         if ids and ids[0] in self._validation_rows and len(ids) < asked:
             return f"{asked} were requested; validation texts come first, the others follow once these are labelled"
-        return super()._shortage(ids, asked)
+        return super()._why_fewer(ids, asked)
 
-    def _apart(self, labels: Mapping[str, Answer]) -> tuple[Mapping[str, Answer], Mapping[str, Answer]]:
+    def _split_validation(self, labels: Mapping[str, Answer]) -> tuple[Mapping[str, Answer], Mapping[str, Answer]]:
         measured = {id: name for id, name in labels.items() if id in self._validation_rows}
         return {id: name for id, name in labels.items() if id not in measured}, measured
 
@@ -189,7 +189,7 @@ class ActiveLearner(Learner):
         number = self._validation_labels[self._validation_rows[id]]
         return self.experiment.task.answer(number) if number >= 0 else None
 
-    def _measure_by(self, labels: Mapping[str, Answer]) -> None:
+    def _store_validation(self, labels: Mapping[str, Answer]) -> None:
         number = self.experiment.task.label_number
         numbers = {self._validation_rows[id]: number(answer) for id, answer in labels.items()}
         if numbers:
@@ -234,7 +234,7 @@ class ActiveLearner(Learner):
 
     @property
     def _before_learning(self) -> str:
-        if not self.transformer.knows_classes:
+        if not self.transformer.has_class_descriptions:
             return super()._before_learning
         return "no label learnt yet: predicts from class names and descriptions alone"
 
@@ -269,7 +269,7 @@ class ActiveLearner(Learner):
             weights = self._state.weights if probe is None else model.classifier.with_head(model.pretrained, probe)
             if weights is None:
                 raise UserError("The model has not learnt anything yet; teach it first.")
-            twin = model.classifier.twin()
+            twin = model.classifier.clone()
             twin.load(weights)
             self._given = len(self.history), self._asked(twin)
         return self._given[1]
@@ -297,7 +297,7 @@ class ActiveLearner(Learner):
             export_model(classifier, encoder, task, settings, round_record, target, evidence())
 
         return fitted(
-            Learnt(
+            TrainedParts(
                 classifier,
                 encoder,
                 labels,

@@ -19,7 +19,7 @@ from hybridal.core.rounds import Cost
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
 from hybridal.learners.estimator_limits import (
-    EstimatorLook,
+    EstimatorView,
     check_abilities,
     check_acquisition,
     check_numbers,
@@ -252,7 +252,7 @@ class EstimatorModel:
 
     def view(self, validation: Outputs | None, pool: Pool) -> Any:  # noqa: ARG002
         """Return what signals may see."""
-        return EstimatorLook(validation, self.validation_labels, len(self.task.classes))
+        return EstimatorView(validation, self.validation_labels, len(self.task.classes))
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> Any:  # noqa: ARG002
         """Return what acquisitions may see."""

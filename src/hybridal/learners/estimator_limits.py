@@ -54,7 +54,7 @@ def check_signals(signals: Sequence[Signal], labels: Ints, classes: int) -> None
     """Compute each signal once on uniform predictions, to find those that need more than an estimator has."""
     nothing = Outputs(np.zeros((len(labels), classes))) if len(labels) else None
     for signal in signals:
-        look = EstimatorLook(nothing, labels, classes, f"The signal '{signal.name}'")
+        look = EstimatorView(nothing, labels, classes, f"The signal '{signal.name}'")
         if signal.needs_features:
             look.refuse()
         signal.snapshot(look)
@@ -62,10 +62,10 @@ def check_signals(signals: Sequence[Signal], labels: Ints, classes: int) -> None
 
 def check_acquisition(acquisition: Acquisition, X: Any, classes: int) -> None:
     """Let the acquisition choose once between two rows with uniform predictions."""
-    acquisition.select(_Unknown(X, classes), 1, np.random.default_rng(0))
+    acquisition.select(_UniformCandidates(X, classes), 1, np.random.default_rng(0))
 
 
-class EstimatorLook:
+class EstimatorView:
     """The model view of an estimator: predictions on validation rows, but no weights."""
 
     def __init__(self, validation: Outputs | None, labels: Ints, classes: int, who: str = "This signal") -> None:
@@ -86,7 +86,7 @@ class EstimatorLook:
     weights = matrices = gradient_norm = labelled = unlabelled = refuse
 
 
-class _Unknown:
+class _UniformCandidates:
     """Two candidates and a labelled row with uniform predictions; embeddings require numbers."""
 
     ids = ("0", "1")

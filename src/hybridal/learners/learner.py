@@ -165,14 +165,14 @@ class Learner:
         believed = self._probabilities(ids, candidates)
         return Batch(
             tuple(
-                Query(task.id(id), texts[id], scores.get(id), *self._believed(row))
+                Query(task.id(id), texts[id], scores.get(id), *self._predicted(row))
                 for id, row in zip(ids, believed, strict=True)
             ),
             candidates,
-            self._shortage(ids, asked),
+            self._why_fewer(ids, asked),
         )
 
-    def _believed(self, row: Sequence[float] | None) -> tuple[dict[Any, float] | None, frozenset[Any] | None]:
+    def _predicted(self, row: Sequence[float] | None) -> tuple[dict[Any, float] | None, frozenset[Any] | None]:
         """Return the probabilities by class, and with several labels per text the classes above their thresholds."""
         if row is None:
             return None, None
@@ -180,7 +180,7 @@ class Learner:
         given = [name for name, p, at in zip(names, row, thresholds, strict=False) if p >= at]
         return dict(zip(names, row, strict=True)), frozenset(given) if thresholds else None
 
-    def _shortage(self, ids: Sequence[str], asked: int) -> str:
+    def _why_fewer(self, ids: Sequence[str], asked: int) -> str:
         """Return why there are fewer texts than requested, or ""."""
         if len(ids) >= asked:
             return ""
@@ -241,7 +241,7 @@ class Learner:
     def _teach(
         self, labels: Mapping[str, Answer], update: bool, skipped: int = 0, by: Literal["people", "model"] = "people"
     ) -> TeachResult:
-        learnt, measured = self._apart(labels)
+        learnt, measured = self._split_validation(labels)
         rows = {self._row(id): self.experiment.task.label_number(answer) for id, answer in learnt.items()}
         if by == "model":
             measured, pool = {}, self._state.pool.reveal_by_model(rows, waiting=not update)
@@ -249,7 +249,7 @@ class Learner:
             self._state = replace(self._state, pool=pool)
         elif rows:
             self._state = replace(self._state, pool=self._state.pool.reveal(rows, waiting=not update))
-        self._measure_by(measured)
+        self._store_validation(measured)
         held = int(np.isin([*rows], self._state.pool.held).sum())
         known = len(self._state.pool)
         result = TeachResult(len(rows) - held, len(measured) + held, skipped, known, len(self._learnt))
@@ -274,11 +274,11 @@ class Learner:
             return "there are no labels to learn from yet"
         return "" if learnt or pool.label_changes().changed else "all labels are of validation texts"
 
-    def _apart(self, labels: Mapping[str, Answer]) -> tuple[Mapping[str, Answer], Mapping[str, Answer]]:
+    def _split_validation(self, labels: Mapping[str, Answer]) -> tuple[Mapping[str, Answer], Mapping[str, Answer]]:
         """Split labels into those to learn from and those of validation texts."""
         return labels, {}
 
-    def _measure_by(self, labels: Mapping[str, Answer]) -> None:
+    def _store_validation(self, labels: Mapping[str, Answer]) -> None:
         """Store labels of validation texts."""
 
     def run(

@@ -34,7 +34,7 @@ def model_without_labels(
         The model; its `labels_learnt` is 0.
 
     Raises:
-        UserError: If a class has neither a description nor a name that says something.
+        UserError: If a class has neither a description nor a meaningful name.
 
     Example:
         >>> model = model_without_labels(["The soup is cold.", "A late goal."], ["food", "sport"], {}, "tiny")
@@ -43,7 +43,7 @@ def model_without_labels(
     """
     task = Task.from_texts(texts, classes=classes, multi_label=multi_label or None, validation_size=0, test_size=0)
     learner = ActiveLearner(task.with_descriptions(descriptions), backbone, device=device, observer=Observer())
-    if not learner.transformer.knows_classes:
+    if not learner.transformer.has_class_descriptions:
         raise UserError(
             f"Names such as '{task.classes[0]:.40}' do not tell what their classes are; give `descriptions` of all."
         )

@@ -52,12 +52,12 @@ def score_pool(
     """
     if shard_size < 1:
         raise UserError("`shard_size` must be at least 1.")
-    with scorers(model, "score", address, workers, device, gpus_per_worker) as hired:
-        yield from _in_order(hired, _shards(texts, shard_size), 2 * hired.count, tries)
+    with start_scorers(model, "score", address, workers, device, gpus_per_worker) as scorers:
+        yield from _in_order(scorers, _shards(texts, shard_size), 2 * scorers.count, tries)
 
 
 @contextmanager
-def scorers(
+def start_scorers(
     model: Path, method: str, address: str, workers: int | None, device: str, gpus_per_worker: float | None
 ) -> Iterator[_Scorers]:
     """Start workers on a cluster that call one method of `Scorer`."""
@@ -73,11 +73,11 @@ def scorers(
             {str(file.relative_to(model)): file.read_bytes() for file in model.rglob("*") if file.is_file()}
         )
         make = ray.remote(num_cpus=1, num_gpus=share)(Scorer)
-        hired = _Scorers(ray, lambda: make.remote(files, "cuda" if share else "cpu"), method, count)
+        scorers = _Scorers(ray, lambda: make.remote(files, "cuda" if share else "cpu"), method, count)
         try:
-            yield hired
+            yield scorers
         finally:
-            hired.dismiss()
+            scorers.stop_workers()
 
 
 class Scorer:
@@ -141,13 +141,13 @@ class _Scorers:
 
     def __post_init__(self) -> None:
         for _ in range(self.count):
-            self.hire()
+            self.start_worker()
 
-    def hire(self) -> None:
+    def start_worker(self) -> None:
         scorer = self.make()
         self.busy[scorer.ready.remote()] = scorer, None
 
-    def give(self, shard: _Shard) -> None:
+    def assign(self, shard: _Shard) -> None:
         scorer = self.idle.pop()
         self.busy[getattr(scorer, self.method).remote(shard.work)] = scorer, shard
 
@@ -158,7 +158,7 @@ class _Scorers:
         try:
             result = self.ray.get(ref)
         except self.ray.exceptions.RayActorError as loss:
-            self.hire()
+            self.start_worker()
             return shard, None, str(loss)
         except self.ray.exceptions.RayTaskError as failed:
             if isinstance(failed.cause, UserError | RunError):  # its own message, without Ray's traceback
@@ -167,15 +167,15 @@ class _Scorers:
         self.idle.append(scorer)
         return shard, result, None
 
-    def dismiss(self) -> None:
+    def stop_workers(self) -> None:
         for scorer in [*self.idle, *(scorer for scorer, _ in self.busy.values())]:
             self.ray.kill(scorer)
 
 
-def predicted_files(hired: _Scorers, files: Sequence[PoolFile], tries: int) -> Iterator[int]:
+def predicted_files(scorers: _Scorers, files: Sequence[PoolFile], tries: int) -> Iterator[int]:
     """Yield the number of predictions of each file, in order; files start as soon as a worker is free."""
     shards = (_Shard(number, file) for number, file in enumerate(files))
-    yield from _in_order(hired, shards, len(files), tries)
+    yield from _in_order(scorers, shards, len(files), tries)
 
 
 def _in_order(scorers: _Scorers, shards: Iterator[_Shard], ahead: int, tries: int) -> Iterator[Any]:
@@ -191,7 +191,7 @@ def _in_order(scorers: _Scorers, shards: Iterator[_Shard], ahead: int, tries: in
                 more = False
                 break
             given = max(given, shard.number + 1)
-            scorers.give(shard)
+            scorers.assign(shard)
         if not more and awaited == given:
             return
         shard, result, loss = scorers.next()

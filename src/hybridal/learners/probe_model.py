@@ -16,7 +16,7 @@ from hybridal.loop.first_draw import first_draw
 from hybridal.measures.objective import Objective, objective_of
 from hybridal.models.training.class_descriptions import class_centroids
 from hybridal.models.training.description_probe import description_probe
-from hybridal.models.training.probe import Probe, Prober
+from hybridal.models.training.probe import Probe, ProbeFitter
 from hybridal.randomness import stream
 from hybridal.tasks.answers import Answer, Decisions, number_of_answer
 from hybridal.tasks.label_values import label_text
@@ -61,7 +61,7 @@ class ProbeModel:
         self._features: dict[str, Floats] = {}
         self._description_features: dict[str, Floats] = {}
         self._learner = learner
-        self._prober = Prober(self._model.seed, self._probe_fitted)
+        self._prober = ProbeFitter(self._model.seed, self._probe_fitted)
         self._fitted: _Fitted | None = None
 
     @property

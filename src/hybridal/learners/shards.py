@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.errors import UserError
-from hybridal.learners.pool_scoring import PoolFile, predicted_files, scorers
+from hybridal.learners.pool_scoring import PoolFile, predicted_files, start_scorers
 from hybridal.system.files import strict_json, write_whole
 from hybridal.tasks.read import read_tables
 
@@ -70,8 +70,8 @@ class PoolPredictions:
             return
         for file in files:
             file.target.parent.mkdir(parents=True, exist_ok=True)
-        with scorers(self.model, "predict_file", address, workers, device, gpus_per_worker) as hired:
-            for texts in predicted_files(hired, files, tries):
+        with start_scorers(self.model, "predict_file", address, workers, device, gpus_per_worker) as scorers:
+            for texts in predicted_files(scorers, files, tries):
                 progress(texts)
 
     def _agree(self) -> None:

@@ -37,7 +37,7 @@ from hybridal.tasks.task import Task
 
 
 @dataclass(frozen=True)
-class Learnt:
+class TrainedParts:
     """The parts of a trained classifier; `write` saves it to a folder.
 
     Attributes:
@@ -47,7 +47,7 @@ class Learnt:
         temperature: Divides the logits.
         write: Saves the model to a folder.
         thresholds: With several labels per text: the probability from which each class is given.
-        labels_learnt: How many labels it has learnt; None if a folder does not say.
+        labels_learnt: How many labels it has learnt; None if unknown.
         evidence: Returns how it answers random labels that it has not learnt; None if there are none.
     """
 
@@ -83,7 +83,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ((1,), (0, 1))
     """
 
-    _learnt: Learnt | None = None
+    _learnt: TrainedParts | None = None
     _gives_matrix: bool = False
 
     def __init__(
@@ -211,7 +211,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             write_model(classifier, encoder, 1.0, about, text, target, evidence)
 
         learnt = about.get("labels_learnt")
-        parts = Learnt(classifier, encoder, classes, 1.0, write, tuple(thresholds), learnt, lambda: evidence)
+        parts = TrainedParts(classifier, encoder, classes, 1.0, write, tuple(thresholds), learnt, lambda: evidence)
         return fitted(parts, device=device)
 
     @property
@@ -497,7 +497,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     @property
-    def _known(self) -> Learnt:
+    def _known(self) -> TrainedParts:
         check_is_fitted(self)
         assert self._learnt is not None
         return self._learnt
@@ -530,7 +530,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         super().__setstate__(state)
 
 
-def fitted(learnt: Learnt, **arguments: Any) -> TextClassifier:
+def fitted(learnt: TrainedParts, **arguments: Any) -> TextClassifier:
     """Return a fitted classifier.
 
     Args:
@@ -541,7 +541,7 @@ def fitted(learnt: Learnt, **arguments: Any) -> TextClassifier:
         The classifier.
 
     Example:
-        >>> fitted(Learnt(None, None, ("ham", "spam"), 1.0, print), backbone="tiny").classes
+        >>> fitted(TrainedParts(None, None, ("ham", "spam"), 1.0, print), backbone="tiny").classes
         ('ham', 'spam')
     """
     model = TextClassifier(**arguments)

@@ -141,7 +141,7 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
     share, wander = (MULTI_LABEL_SHARE, MULTI_LABEL_WANDER) if several else (SHARE, WANDER)
     shares = share * np.exp(spread * normal[0])
     if measured:
-        shares = _believed(shares, points[0], measured, pace, floor, wander, classes)
+        shares = _posterior(shares, points[0], measured, pace, floor, wander, classes)
         last = measured[-1]
         error = np.maximum(_errors(last.right, last.n) - shares * _growth(pace, last.labels, now, classes), 0.0)
     else:
@@ -209,7 +209,7 @@ def _ratio_drift(log_ratio: float, since: int, until: int, classes: int) -> floa
     return float(drift * (since / classes) ** -POWER * math.sqrt(1 - (since / until) ** POWER))
 
 
-def _believed(
+def _posterior(
     shares: Draws,
     quantiles: Draws,
     measured: Sequence[Observation],

@@ -99,7 +99,7 @@ class Classifier:
         view.classes = tuple(classes)
         return view
 
-    def twin(self) -> Classifier:
+    def clone(self) -> Classifier:
         """A second classifier with the same configuration and its own weights."""
         return Classifier(*self._config)
 

@@ -27,11 +27,11 @@ from hybridal.models.training import fit as round_training
 from hybridal.models.training import forward_passes
 from hybridal.models.training.class_descriptions import class_centroids, class_descriptions
 from hybridal.models.training.description_probe import description_probe
-from hybridal.models.training.encoder_judge import held_out_losses
+from hybridal.models.training.encoder_losses import held_out_losses
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.frozen_features import Features
 from hybridal.models.training.losses import loss_of
-from hybridal.models.training.probe import LabelledFeatures, Probe, Prober, cross_fitted, fit_probe
+from hybridal.models.training.probe import LabelledFeatures, Probe, ProbeFitter, cross_fitted, fit_probe
 from hybridal.models.views import ModelView, ScoredCandidates, present
 from hybridal.randomness import stream
 from hybridal.system.cache import cache_dir
@@ -103,7 +103,7 @@ class TransformerModel:
         self.features = Features(self.classifier, self.train_source)
         self._now = self.pretrained
         self._latest = self.features
-        self._prober = Prober(seed, self._probe_fitted)
+        self._prober = ProbeFitter(seed, self._probe_fitted)
         self._probe: tuple[bytes, Probe] | None = None
         size = min(SAMPLE_SIZE, len(task.train))
         self.sample = np.sort(stream(seed, "sample").choice(len(task.train), size, replace=False))
@@ -133,9 +133,9 @@ class TransformerModel:
         """The logits of the sample, also always of all of it. If only the head changed, no text is encoded again."""
         if self.classifier.graphs is not None or self.as_probe(pool) is not None:
             return self.predict(self.sample, pool).logits
-        return self.classifier.head().logits(self._kept(self._now).of_fixed(self.sample)).astype(np.float32)
+        return self.classifier.head().logits(self._cached_features(self._now).of_fixed(self.sample)).astype(np.float32)
 
-    def _kept(self, weights: Weights) -> Features:
+    def _cached_features(self, weights: Weights) -> Features:
         """Cached features of the encoder with these weights; the cache holds one encoder besides the pretrained one."""
         if self.classifier.same_encoder(self._latest.weights, weights):
             self._latest.weights = weights  # so that older ones can be freed
@@ -171,7 +171,7 @@ class TransformerModel:
             return self.classifier.with_head(self.pretrained, self.probe(pool))
         rows, labels = self._known(pool.order, pool)
         if self.classifier.graphs is None:
-            features: Floats = self._kept(weights).of(rows)
+            features: Floats = self._cached_features(weights).of(rows)
         else:
             self.load(weights)
             features = self._features(self.train_source, rows)
@@ -184,7 +184,7 @@ class TransformerModel:
 
     def _known(self, rows: Ints, pool: Pool) -> tuple[Ints, Ints]:
         """Rows with their labels, followed by the class descriptions if they do not mislead."""
-        if not len(rows) or not len(self.named) or not self._descriptions_help(pool):
+        if not len(rows) or not len(self.named) or not self._uses_descriptions(pool):
             return rows, pool.labels[rows]
         return np.concatenate([rows, self.named]), np.concatenate([pool.labels[rows], self._description_classes])
 
@@ -203,7 +203,7 @@ class TransformerModel:
     def _probe_fitted(self, fits: int, of: int) -> None:
         self.observer.probe_fitted(fits, of)
 
-    def _descriptions_help(self, pool: Pool) -> bool:
+    def _uses_descriptions(self, pool: Pool) -> bool:
         """Whether the probe uses class descriptions; training with a random head knows no probe, and always does."""
         return self.rules.head == "random" or self.probe(pool).uses_descriptions
 
@@ -213,14 +213,14 @@ class TransformerModel:
         return (self.features.of(self.named), self._description_classes) if len(self.named) else None
 
     @property
-    def knows_classes(self) -> bool:
+    def has_class_descriptions(self) -> bool:
         """Whether the rules use class descriptions in a probe, and each class has one."""
         return self.rules.head == "probe" and {*self._description_classes.tolist()} == {*range(len(self.classes))}
 
     @cached_property
     def description_probe(self) -> Probe | None:
         """The probe of the class descriptions alone, for a model without labels; None if there can be none."""
-        if not self.knows_classes or self.description_features is None:
+        if not self.has_class_descriptions or self.description_features is None:
             return None
         return description_probe(self.sample_features, self.description_features, self.objective)
 
@@ -316,7 +316,7 @@ class TransformerModel:
     def held_out_losses(self, pool: Pool) -> Floats:
         """The loss of each labelled text under probes of the pretrained encoder that have not seen it."""
         rows, rng = pool.order, stream(self.seed, "encoder", len(pool))
-        described = self.description_features if self._descriptions_help(pool) else None
+        described = self.description_features if self._uses_descriptions(pool) else None
         return held_out_losses(self.features.of(rows), pool.labels[rows], self.objective, rng, described)
 
     @property

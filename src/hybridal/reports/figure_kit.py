@@ -137,7 +137,7 @@ def rows(axes: Axes, names: Sequence[str], top: float = -0.5) -> None:
     axes.grid(axis="y", visible=False)
 
 
-def bare(axes: Axes) -> None:
+def hide_grid_and_frame(axes: Axes) -> None:
     """No grid and no frame."""
     axes.grid(visible=False)
     for spine in axes.spines.values():
@@ -150,7 +150,7 @@ def widths(specs: Sequence[str]) -> dict[str, float]:
     return {spec: 1.5 + extra * (1 - at / max(len(specs) - 1, 1)) for at, spec in enumerate(specs)}
 
 
-def nothing(axes: Axes, why: str) -> None:
+def write_no_data(axes: Axes, why: str) -> None:
     """Write in the empty axes why there is no data."""
     axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", va="center", color=INK)
     axes.set_yticks([])
@@ -224,7 +224,7 @@ def labels_above(axes: Axes, histories: Histories) -> None:
     above.spines["top"].set_visible(False)
 
 
-def rounds_room(histories: Histories) -> float:
+def legend_height(histories: Histories) -> float:
     """Inches that a legend of all these schedules needs."""
     return 0.0 if len(histories) == 1 else 0.19 * -(-(len(histories) + 4) // _columns(names_of(histories).values()))
 

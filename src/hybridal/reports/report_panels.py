@@ -64,7 +64,7 @@ def panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Pane
     alt = f"Optimiser steps, summed over rounds: {totals} at the end."
     show("What training cost", reading, draw.step_curve, alt, "steps")
     if any(record.seconds for record in records):
-        reading = "By the clock of the machine that trained; “score” and “select” choose the texts to label next."
+        reading = "Wall-clock time on the machine that trained; “score” and “select” choose the texts to label next."
         alt = f"Seconds per phase, stacked: {_each(histories, lambda spec: _time(histories, spec))}."
         show("Where the time went", reading, draw.phase_seconds, alt, "seconds")
     return found + watched_panels(histories, schedules)

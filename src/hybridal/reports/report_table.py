@@ -140,9 +140,9 @@ def rate(numbers: Sequence[float], *more: Value) -> Entry:
 
 
 def ranked(rows: Sequence[Row], columns: Sequence[int], higher: bool | None) -> list[Row]:
-    """Shades each of these columns by its first number, and marks what reads the same as the best.
+    """Shade each of these columns by its first number, and mark the entries that are displayed like the best one.
 
-    Where all read the same, nothing stands out. `higher` None says that neither end is the good one.
+    If all are displayed alike, none is marked. With `higher` None, neither direction is better.
     """
     for at in columns if higher is not None else ():
         known = {value: _mean_text(row[at]) for row in rows if (value := row[at].value) is not None}

@@ -62,7 +62,7 @@ def _two_measures(
     from_zero: bool = False,
 ) -> Figure:
     """A panel a measure, with two lines a schedule; the keys of the lines are shown where the second one is there."""
-    with kit.drawing(4.4 + kit.rounds_room(histories)) as figure:
+    with kit.drawing(4.4 + kit.legend_height(histories)) as figure:
         panels = figure.subplots(2, 1, sharex=True)
         both = False
         for axes, (title, name) in zip(panels, titles.items(), strict=True):
@@ -74,7 +74,7 @@ def _two_measures(
             axes.set_title(title)
             both = both or drawn[-1]
             if not any(drawn):
-                kit.nothing(axes, missing)
+                kit.write_no_data(axes, missing)
             elif from_zero:
                 axes.set_ylim(bottom=0)
         panels[0].set_xlabel("")
@@ -100,12 +100,12 @@ def step_curve(histories: Histories) -> Figure:
         spec: list(zip(history, accumulate(record.cost.steps for record in history), strict=True))
         for spec, history in histories.items()
     }
-    with kit.drawing(3.0 + kit.rounds_room(histories)) as figure:
+    with kit.drawing(3.0 + kit.legend_height(histories)) as figure:
         axes = figure.subplots()
         whole_rounds(axes, kit.longest(histories))
         axes.set_title("Optimiser steps, all rounds so far")
         if not kit.curves(axes, so_far):
-            kit.nothing(axes, "no round is complete yet")
+            kit.write_no_data(axes, "no round is complete yet")
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
@@ -119,7 +119,7 @@ def phase_seconds(histories: Histories) -> Figure:
     with kit.drawing(1.3 + 0.34 * len(histories) if many else 3.0) as figure:
         axes = figure.subplots()
         if not phases:
-            kit.nothing(axes, "no time was recorded")
+            kit.write_no_data(axes, "no time was recorded")
             return figure
         if many:
             names = list(kit.names_of(histories).values())
@@ -185,11 +185,11 @@ def signal_curve(histories: Histories, signal: str, detectors: Mapping[str, Stab
     """
     found = {spec: changes(history, signal) for spec, history in histories.items()}
     values = [value for own in found.values() for value in own if value is not None]
-    with kit.drawing(3.1 + kit.rounds_room(histories)) as figure:
+    with kit.drawing(3.1 + kit.legend_height(histories)) as figure:
         axes = figure.subplots()
         whole_rounds(axes, kit.longest(histories))
         if not values:
-            kit.nothing(axes, "no change was measured yet")
+            kit.write_no_data(axes, "no change was measured yet")
             return figure
         floor = _scale(axes, values, [detector.epsilon for detector in detectors.values()])
         settled: dict[int, str] = {}

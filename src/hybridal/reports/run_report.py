@@ -52,7 +52,7 @@ def write_report(folder: RunFolder) -> Path:
 def write_run(
     history: Sequence[Round], schedule: Schedule, about: Mapping[str, Any], target: Path, left: int | None = None
 ) -> Path:
-    """Writes the report of these rounds.
+    """Write the report of these rounds.
 
     Args:
         history: The rounds.
@@ -71,7 +71,7 @@ def write_run(
 def write_comparison(
     histories: Histories, schedules: Sequence[Schedule], about: Mapping[str, Any], target: Path
 ) -> Path:
-    """Writes the report of several schedules of one cell; `histories` are by the schedules' specs."""
+    """Write the report of several schedules of one cell; `histories` are by the schedules' specs."""
     write_whole(target, render(comparison_page(histories, schedules, about)))
     return target
 

@@ -36,8 +36,8 @@ def story(
         history: The rounds so far.
         schedule: The schedule that decided their updates.
         planned: How many rounds were planned; None for a learner, which is taught as long as its user likes.
-        probe_until: With fewer labels the protocol trains nothing.
-        advice: What the rounds tell about more labels.
+        probe_until: With fewer labels, the model is a probe and no encoder is trained.
+        advice: The advice on more labels.
         stops: Whether a run ends by itself where its advice is to stop.
     """
     if not history:
@@ -60,8 +60,8 @@ def outlook(history: Sequence[Round], about: Mapping[str, Any], left: int | None
         left: How many texts have no label; without it, as many as the rounds leave of the task's texts.
 
     Returns:
-        The advice; None where texts are left, the signal `agreement`, on which it mostly rests, was not watched, and
-        the run does not stop by advice.
+        The advice. None if texts are left, the signal `agreement` was not watched, on which the advice mostly depends,
+        and the run does not stop by advice.
     """
     from hybridal.measures.advice import advise, texts_left
 
@@ -74,13 +74,13 @@ def outlook(history: Sequence[Round], about: Mapping[str, Any], left: int | None
 
 
 def guessing(history: Sequence[Round]) -> str:
-    """That the last model is not shown to be better than guessing, as a sentence; "" where it is or is not measured."""
+    """Say that the last model is not shown to be better than guessing; "" if it is better, or was not measured."""
     found = final(history)
     return guessing_in_words(found[1], found[0]) if found else ""
 
 
 def cost_story(history: Sequence[Round]) -> list[str]:
-    """What the run took: counted first, because that is true on any machine, then timed."""
+    """Describe the cost of the run: counts first, which are the same on any machine, then times."""
     if not history:
         return []
     cost, seconds = total_cost(history), total_seconds(history)
@@ -91,7 +91,7 @@ def cost_story(history: Sequence[Round]) -> list[str]:
     if not seconds:
         return [counted_]
     parts = [f"{phase} {duration(spent)}" for phase, spent in seconds.items() if spent > 0]
-    return [counted_, f"By the clock that was {duration(sum(seconds.values()))} of work: {joined(parts)}."]
+    return [counted_, f"The rounds took {duration(sum(seconds.values()))} of wall-clock time: {joined(parts)}."]
 
 
 def settles(signal: str, detector: Stabilisation, has: str = "") -> str:
@@ -128,7 +128,7 @@ def _probes(history: Sequence[Round], probe_until: int) -> int:
 
 
 def _strategy(history: Sequence[Round], schedule: Schedule, probes: int) -> list[str]:
-    """What was done in which rounds, and why; nothing was trained in the first `probes` rounds."""
+    """Describe the updates of the rounds with their reasons; the first `probes` rounds trained no encoder."""
     if not probes:
         return _updates(history, schedule, history)
     told = (
@@ -163,7 +163,7 @@ def _updates(history: Sequence[Round], schedule: Schedule, whole: Sequence[Round
 
 
 def _reasons(history: Sequence[Round]) -> list[str]:
-    """For schedules that say why: each update with its rounds, those with a reason first."""
+    """For schedules that give reasons: each update with its rounds, those with a reason first."""
     told, others = [], [record for record in history if not record.reason]
     for update in dict.fromkeys(record.update for record in history if record.reason):
         rounds = [

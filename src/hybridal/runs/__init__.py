@@ -1,1 +1,1 @@
-"""The run folder: what was asked, what happened, and how to go on."""
+"""The run folder: settings, round records, checkpoint, and how a run resumes."""

@@ -119,13 +119,11 @@ def label_card(task: Task, settings: Settings, splits: Mapping[str, Split], reco
     )
     learnt = ""
     if record is not None:
-        learnt = (
-            f"\nWhat a model with backbone {_backbone(settings, record)} made of them, in round {record.round}:\n\n"
-        )
-        learnt += _measured(record)
+        model = f"a model with backbone {_backbone(settings, record)}, trained on them in round {record.round}"
+        learnt = f"\nMetrics of {model}:\n\n{_measured(record)}"
     return f"""{_front(about)}# {task.name} labels
 
-{sum(map(len, splits.values()))} texts with labels, asked for by active learning with hybridal {__version__}:
+{sum(map(len, splits.values()))} texts with labels, chosen by active learning with hybridal {__version__}:
 acquisition `{settings.acquisition_spec}`, seed {settings.seed}.
 
 ```python
@@ -134,8 +132,8 @@ from datasets import load_dataset
 labels = load_dataset("{HERE}")
 ```
 
-`train` holds what was learnt from, in the order in which it was labelled: texts that a model learns much from, so that
-classes are not as frequent here as elsewhere. `validation`, where there is one, was only measured on.
+`train` contains the texts that the model was trained on, in the order in which they were labelled. Active learning
+chose them, so the class frequencies are not those of all texts. `validation`, if present, was only used for evaluation.
 
 | class | {" | ".join(splits)} |
 |---{"|---" * len(splits)}|

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, ClassVar, Protocol
 
-from hybridal.core.components import answer_error, calling
+from hybridal.core.components import calling, result_error
 from hybridal.core.rounds import LabelChanges, Round
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.registry import Registry, unknown_name
@@ -168,7 +168,7 @@ def decide(schedule: Schedule, history: Sequence[Round], label_changes: LabelCha
         update = schedule.decide(history if encoder is None else (), label_changes)
         whole = all(hasattr(update, part) for part in ("letter", "spec", "plan"))
     if not whole:
-        raise answer_error("schedule", schedule, f"must decide for an update, not {update!r:.60}")
+        raise result_error("schedule", schedule, f"must decide for an update, not {update!r:.60}")
     return update if encoder is None else _with_reason(update, f"new encoder, {encoder.reason}")
 
 

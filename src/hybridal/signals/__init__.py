@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from hybridal.core.components import answer_error, calling
+from hybridal.core.components import calling, result_error
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.errors import UserError
 from hybridal.measures.objective import Objective
@@ -235,7 +235,7 @@ def snapshot_of(signal: Signal, view: ModelView) -> Snapshot:
     with calling("signal", signal):
         found = signal.snapshot(view)
     if not isinstance(found, dict) or not all(hasattr(array, "shape") for array in found.values()):
-        raise answer_error("signal", signal, f"must give a snapshot of arrays by name, not {found!r:.60}")
+        raise result_error("signal", signal, f"must give a snapshot of arrays by name, not {found!r:.60}")
     return found
 
 

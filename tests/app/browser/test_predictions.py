@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 from hybridal.app.db.schema import Scoring, Text
 from hybridal.app.labelling import classes
 from hybridal.app.project import Project
-from hybridal.app.trainer.stored_predictions import Scored, keep_predictions
+from hybridal.app.trainer.stored_predictions import ScoredTexts, keep_predictions
 from hybridal.app.vectors import stamp_of
 
 from ..made_up import consensus
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.browser
 
 def predict(project: Project, shares: dict[str, tuple[float, float, float]], round: int = 1) -> None:
     """Store these predictions, as by the model of a round."""
-    keep_predictions(project, round, Scored([*shares], np.array([*shares.values()]), (1, 2, 3)))
+    keep_predictions(project, round, ScoredTexts([*shares], np.array([*shares.values()]), (1, 2, 3)))
     with project.sessions.begin() as session:
         session.get_one(Scoring, 1).round = round
 

@@ -28,7 +28,7 @@ from hybridal.app.labelling.stored_class_sets import class_names, decisions_name
 from hybridal.app.labelling.text_source import Source, preview_file, read_source
 from hybridal.app.labelling.texts import Row, add
 from hybridal.app.project import Project
-from hybridal.app.trainer.stored_predictions import Scored, keep_predictions
+from hybridal.app.trainer.stored_predictions import ScoredTexts, keep_predictions
 from hybridal.errors import UserError
 from hybridal.system.scratch import scratch
 from hybridal.tasks import Task
@@ -138,7 +138,7 @@ def test_tasks_that_go_out_to_label_studio_come_in_again(project: Project, tmp_p
 def test_predictions_of_sets_are_served_to_label_studio(tmp_path: Path) -> None:
     project = make(tmp_path / "p", texts=3, multi_label=True)
     scored = np.array([[0.75, 0.5, 0.1], [0.25, 0.1, 0.0]], dtype=np.float32)
-    keep_predictions(project, 1, Scored(["t0", "t1"], scored, [1, 2, 3], thresholds=[0.5, 0.5, 0.5]))
+    keep_predictions(project, 1, ScoredTexts(["t0", "t1"], scored, [1, 2, 3], thresholds=[0.5, 0.5, 0.5]))
     with project.reads() as session:
         found = predict_tasks(session, [{"data": {"text": f"text {at}"}} for at in range(3)], LabelConfig())
     assert [one["result"][0]["value"]["choices"] for one in found[:2]] == [["a", "b"], []]
@@ -169,7 +169,7 @@ def test_a_spreadsheet_runs_no_class(project: Project) -> None:
 def test_predictions_are_exported_with_the_decided_set(tmp_path: Path, kind: str) -> None:
     project = make(tmp_path / "p", texts=3, multi_label=True)
     scored = np.array([[0.9, 0.7, 0.1], [0.2, 0.1, 0.0]], dtype=np.float32)
-    keep_predictions(project, 1, Scored(["t0", "t1"], scored, [1, 2, 3], thresholds=[0.5, 0.5, 0.5]))
+    keep_predictions(project, 1, ScoredTexts(["t0", "t1"], scored, [1, 2, 3], thresholds=[0.5, 0.5, 0.5]))
     file = b"".join(PREDICTION_FORMATS[kind](prediction_rows(project)))
     if kind == "parquet":
         rows = parquet.read_table(io.BytesIO(file)).to_pylist()

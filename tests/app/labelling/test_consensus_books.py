@@ -17,7 +17,7 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.labelling.removal import delete_texts, restore_texts
-from hybridal.app.labelling.requirements import settle_some
+from hybridal.app.labelling.requirements import apply_rule_to_some
 from hybridal.app.labelling.texts import add
 from hybridal.app.people import machine_annotator
 from hybridal.app.project_settings import read
@@ -110,7 +110,7 @@ class Books(RuleBasedStateMachine):
     @rule()
     def settle_one(self) -> None:
         with self.project.sessions.begin() as session:
-            settle_some(session, 1)
+            apply_rule_to_some(session, 1)
 
     @rule(who=WHO, n=st.integers(1, 4))
     def ask(self, who: int, n: int) -> None:

@@ -9,7 +9,7 @@ from hybridal.app.app_errors import ConflictError, MissingError
 from hybridal.app.db.schema import Annotation, Consensus, Text
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, undo
-from hybridal.app.labelling.removed_classes import follow, merge, remove, rows_to_follow
+from hybridal.app.labelling.removed_classes import merge, remove, rows_to_update, update_texts
 from hybridal.app.trainer.snapshot import snapshot
 
 from ..made_up import check_books, consensus, make, me, merge_classes, people
@@ -27,7 +27,7 @@ def test_a_deleted_class_leaves_its_texts_unlabelled_and_its_name_free(tmp_path:
         assert remove(session, a) == 2
         with pytest.raises(ConflictError, match="merged or deleted before"):
             remove(session, a)
-        follow(session, rows_to_follow(session))
+        update_texts(session, rows_to_update(session))
     # People who differed only in this class agree now, and all annotations are kept.
     assert consensus(project) == {"t2": ("b", "people"), "t3": ("c", "people")}
     with project.sessions.begin() as session:
@@ -40,7 +40,7 @@ def test_a_deleted_class_leaves_its_texts_unlabelled_and_its_name_free(tmp_path:
         undo(session, one, "back")  # her earlier label was of the removed class
         check_books(session)
         remove(session, again.number)
-        follow(session, rows_to_follow(session))
+        update_texts(session, rows_to_update(session))
         assert classes.get(session, again.number).name == "a (deleted 2)"
     assert consensus(project) == {"t2": ("b", "people"), "t3": ("c", "people")}
     project.close()
@@ -70,11 +70,11 @@ def test_labelling_goes_on_between_the_parts_of_a_deletion_and_all_of_it_counts(
             annotate(session, one, f"t{i}", "label", class_name="a", key=f"{i}")
         remove(session, classes.find(session, "a").number)
     with project.reads() as session:
-        first = rows_to_follow(session)[:4]
+        first = rows_to_update(session)[:4]
     with project.sessions.begin() as session:
-        follow(session, first)
+        update_texts(session, first)
     with project.sessions.begin() as session:
-        assert len(rows_to_follow(session)) == 6
+        assert len(rows_to_update(session)) == 6
         with pytest.raises(MissingError):
             annotate(session, other, "t8", "label", class_name="a", key="late")
         annotate(session, other, "t8", "label", class_name="b", key="b")  # while "a" still counts
@@ -82,7 +82,7 @@ def test_labelling_goes_on_between_the_parts_of_a_deletion_and_all_of_it_counts(
         assert "a" not in snapshot(session).classes.values()
     for _ in range(2):  # a second time changes nothing
         with project.sessions.begin() as session:
-            follow(session, rows_to_follow(session))
+            update_texts(session, rows_to_update(session))
             check_books(session)
     assert consensus(project) == {"t8": ("b", "people"), "t9": ("c", "people")}
     project.close()
@@ -98,17 +98,17 @@ def test_labelling_goes_on_between_the_parts_of_a_merge_and_no_label_is_new(tmp_
         a, b = (classes.find(session, name).number for name in "ab")
         assert merge(session, a, b).number == b
         changed = dict(session.execute(select(Text.id, Consensus.annotation_number).join(Text)).all())
-        first = rows_to_follow(session)[:4]
+        first = rows_to_update(session)[:4]
     with project.sessions.begin() as session:
-        follow(session, first)
+        update_texts(session, first)
     with project.sessions.begin() as session:
-        assert len(rows_to_follow(session)) == 4
+        assert len(rows_to_update(session)) == 4
         annotate(session, other, "t5", "label", class_name="a", key="5a")  # in addition to a removed one
         annotate(session, one, "t6", "label", class_name="c", key="6c")
         assert {*snapshot(session).pool.values(), *snapshot(session).validation.values()} == {b, b + 1}
     for _ in range(2):  # a second time changes nothing
         with project.sessions.begin() as session:
-            follow(session, rows_to_follow(session))
+            update_texts(session, rows_to_update(session))
             check_books(session)
     assert consensus(project) == {f"t{i}": ("c" if i == 6 else "b", "people") for i in range(8)}
     with project.reads() as session:
@@ -125,7 +125,7 @@ def test_a_class_into_which_another_is_being_merged_takes_all_labels_along(tmp_p
         a, b = (classes.find(session, name).number for name in "ab")
         merge(session, a, b)
         remove(session, b)
-        follow(session, rows_to_follow(session))
+        update_texts(session, rows_to_update(session))
         check_books(session)
     assert consensus(project) == {"t3": ("c", "people")}
     project.close()

@@ -7,7 +7,7 @@ import pytest
 from hybridal.app.db.schema import Text
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.removal import delete_texts, restore_texts
-from hybridal.app.labelling.requirements import settle_some, unsettled
+from hybridal.app.labelling.requirements import apply_rule_to_some, unsettled
 from hybridal.app.labelling.text_search import search
 from hybridal.app.project import Project
 
@@ -28,7 +28,7 @@ def differing(folder: Path, db: str | None) -> Project:
 
 def settle(project: Project, n: int) -> bool:
     with project.sessions.begin() as session:
-        more = settle_some(session, n)
+        more = apply_rule_to_some(session, n)
     with project.reads() as session:
         check_books(session)
     return more

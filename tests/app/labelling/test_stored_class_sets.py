@@ -19,8 +19,8 @@ from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.bulk import decide_many, undo_many
 from hybridal.app.labelling.consensus import counts, settled_by_text, votes_on
 from hybridal.app.labelling.removal import delete_texts, restore_texts
-from hybridal.app.labelling.removed_classes import follow, remove, rows_to_follow
-from hybridal.app.labelling.requirements import settle_some
+from hybridal.app.labelling.removed_classes import remove, rows_to_update, update_texts
+from hybridal.app.labelling.requirements import apply_rule_to_some
 from hybridal.app.labelling.stored_class_sets import store_sets
 from hybridal.app.labelling.text_search import search
 from hybridal.app.labelling.texts import add
@@ -122,9 +122,9 @@ def test_classes_that_are_merged_or_deleted_keep_their_meaning_in_sets(tmp_path:
     assert settled(project)["t1"] == {"b": True, "c": True}
     with project.sessions.begin() as session:
         assert remove(session, number["c"]) == 2
-        follow(session, rows_to_follow(session))
+        update_texts(session, rows_to_update(session))
         check_books(session)
-        assert not rows_to_follow(session)
+        assert not rows_to_update(session)
         undo(session, bo, "u")  # leaves Ann's answer alone
         check_books(session)
         assert search(session, class_name="b").total == 2
@@ -272,7 +272,7 @@ class SetBooks(RuleBasedStateMachine):
     @rule()
     def settle_one(self) -> None:
         with self.project.sessions.begin() as session:
-            settle_some(session, 1)
+            apply_rule_to_some(session, 1)
 
     @rule()
     def merge(self) -> None:

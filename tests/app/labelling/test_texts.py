@@ -12,7 +12,7 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.queue import lease_texts
-from hybridal.app.labelling.removed_classes import follow, remove, rows_to_follow
+from hybridal.app.labelling.removed_classes import remove, rows_to_update, update_texts
 from hybridal.app.labelling.text_search import search
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import Added, GivenRow, Row, add, add_in_parts, new_rows
@@ -201,7 +201,7 @@ def test_labelled_texts_do_not_become_validation_texts(tmp_path: Path) -> None:
         for id in pool:
             annotate(session, me(project), id, "label", class_name="a", key=id)
         remove(session, classes.find(session, "a").number)
-        follow(session, rows_to_follow(session))
+        update_texts(session, rows_to_update(session))
     first = reserve(project)
     project.decide({"validation_share": 0.1})
     assert reserve(project) == first

@@ -25,7 +25,7 @@ from hybridal.learners.probe_model import ProbeModel
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.objective import SingleLabel
 from hybridal.models.training.class_descriptions import readable_names
-from hybridal.models.training.probe import Prober
+from hybridal.models.training.probe import ProbeFitter
 from hybridal.randomness import stream
 from hybridal.runs.record import RunFolder
 
@@ -315,7 +315,7 @@ def test_first_model_uses_the_newest_class_descriptions(project: Project) -> Non
     labels = np.array([order.index(number) for number in now.pool.values() if isinstance(number, int)])
     described = model.embed([*readable_names([*now.classes.values()]), "soup and bread", "a meal"])
     food = order.index(next(number for number, name in now.classes.items() if name == "food"))
-    probe = Prober(model.seed).best(features, labels, SingleLabel(2), (described, np.array([0, 1, food, food])))
+    probe = ProbeFitter(model.seed).best(features, labels, SingleLabel(2), (described, np.array([0, 1, food, food])))
     some = [id for id in found.ids if id in rows]
     expected = probe.logits(model.pretrained_features(np.array([rows[id] for id in some]))).argmax(axis=1)
     by_id = dict(zip(found.ids, found.probabilities.argmax(axis=1), strict=True))

@@ -13,7 +13,7 @@ from hybridal.app.project import Project
 from hybridal.app.trainer import publish as module
 from hybridal.app.trainer import stored_predictions as keeping
 from hybridal.app.trainer.publish import publish, published_round
-from hybridal.app.trainer.stored_predictions import Scored, rows_of
+from hybridal.app.trainer.stored_predictions import ScoredTexts, rows_of
 
 from ..copies import copied
 from ..made_up import merge_classes
@@ -41,9 +41,9 @@ def predictions(project: Project) -> dict[str, tuple[int, float, int]]:
         return {id: (number, sure, round) for id, number, sure, round in session.execute(found)}
 
 
-def scored(ids: list[str], first: float) -> Scored:
+def scored(ids: list[str], first: float) -> ScoredTexts:
     """The first class has this probability."""
-    return Scored(ids, np.array([[first, 1 - first]] * len(ids)), (1, 2))
+    return ScoredTexts(ids, np.array([[first, 1 - first]] * len(ids)), (1, 2))
 
 
 def test_new_model_replaces_the_queue_and_the_predictions(project: Project) -> None:
@@ -103,7 +103,7 @@ def test_predictions_use_the_name_of_a_class_merged_during_training(project: Pro
     with project.sessions.begin() as session:
         gone, left = classes.find(session, "food").number, classes.find(session, "sport").number
         merge_classes(session, gone, left)
-    publish(project, 1, [], [Scored(IDS[:1], np.array([[0.875, 0.125]]), (gone, left))])
+    publish(project, 1, [], [ScoredTexts(IDS[:1], np.array([[0.875, 0.125]]), (gone, left))])
     assert predictions(project) == {IDS[0]: (left, 0.875, 1)}
 
 
@@ -112,7 +112,7 @@ def test_a_class_that_is_archived_between_two_parts_is_not_predicted_in_the_next
 ) -> None:
     with project.sessions.begin() as session:
         food, sport = (classes.find(session, name).number for name in ("food", "sport"))
-    scored = Scored(IDS[:4], np.array([[0.875, 0.125]] * 4), (food, sport))
+    scored = ScoredTexts(IDS[:4], np.array([[0.875, 0.125]] * 4), (food, sport))
 
     def archive(_: float) -> None:
         with project.sessions.begin() as session:

@@ -18,7 +18,7 @@ from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project
 from hybridal.app.trainer.cycle import Cycle
-from hybridal.app.trainer.stored_predictions import Scored, keep_predictions
+from hybridal.app.trainer.stored_predictions import ScoredTexts, keep_predictions
 from hybridal.testing.small import multi_label_task
 
 from ..copies import copied
@@ -152,7 +152,7 @@ def test_without_an_archived_class_the_others_are_predicted(project: Project) ->
         classes.archive(session, food, "out")
     ids = TASK.train.ids[:2]
     probabilities = np.array([[0.9, 0.7, 0.1], [0.8, 0.2, 0.3]], dtype=np.float32)
-    keep_predictions(project, 1, Scored(ids, probabilities, (food, sport, science), (0.5, 0.5, 0.5)))
+    keep_predictions(project, 1, ScoredTexts(ids, probabilities, (food, sport, science), (0.5, 0.5, 0.5)))
     with project.reads() as session:
         found = session.execute(
             select(Prediction.class_number, Prediction.probability, LabelSet.classes)

@@ -10,8 +10,8 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.removed_classes import follow, remove
-from hybridal.app.labelling.requirements import settle_some, unsettled
+from hybridal.app.labelling.removed_classes import remove, update_texts
+from hybridal.app.labelling.requirements import apply_rule_to_some, unsettled
 from hybridal.app.project import Project
 from hybridal.app.web import background_updates as module
 
@@ -28,9 +28,9 @@ def test_a_deletion_of_a_class_that_was_cut_off_goes_on(
     def fail_once(session: Session, rows: Sequence[int]) -> None:
         for failure in failures:
             raise failure
-        follow(session, rows)
+        update_texts(session, rows)
 
-    monkeypatch.setattr(module, "follow", fail_once)
+    monkeypatch.setattr(module, "update_texts", fail_once)
     monkeypatch.setattr(module, "ROWS_PER_TRANSACTION", 1)
     monkeypatch.setattr(module, "CHECK_SECONDS", 0.01)
     with project.sessions.begin() as session:
@@ -73,9 +73,9 @@ def test_a_rule_that_was_cut_off_goes_on(app: FastAPI, owner: Visit, monkeypatch
     def fail_once(session: Session, n: int) -> bool:
         for failure in failures:
             raise failure
-        return settle_some(session, n)
+        return apply_rule_to_some(session, n)
 
-    monkeypatch.setattr(module, "settle_some", fail_once)
+    monkeypatch.setattr(module, "apply_rule_to_some", fail_once)
     monkeypatch.setattr(module, "ROWS_PER_TRANSACTION", 1)
     monkeypatch.setattr(module, "CHECK_SECONDS", 0.01)
     differ(project)

@@ -7,7 +7,7 @@ from hybridal.app.db.schema import Text, Trainer, Webhook
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.people import machine_annotator
 from hybridal.app.project import Project
-from hybridal.app.webhooks.events import EVENTS, LABELS_PER_MESSAGE, current_position, has_news, take_news
+from hybridal.app.webhooks.events import EVENTS, LABELS_PER_MESSAGE, current_position, has_new_events, take_new_events
 from hybridal.core.rounds import LabelChanges
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
@@ -27,9 +27,9 @@ def hook(project: Project, *events: str) -> int:
 
 def news(project: Project, number: int) -> list[tuple[str, dict[str, Any]]]:
     with project.reads() as session:
-        worth_a_look = has_news(session, session.get_one(Webhook, number))
+        worth_a_look = has_new_events(session, session.get_one(Webhook, number))
     with project.sessions.begin() as session:
-        found = take_news(session, project, session.get_one(Webhook, number))
+        found = take_new_events(session, project, session.get_one(Webhook, number))
     assert worth_a_look or not found
     return found
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hybridal.backbones import Backbone
-from hybridal.models.gpu.weight_layout import one_array, parts_of, pieces, places
+from hybridal.models.gpu.weight_layout import flatten_parameters, parts_of, pieces, places
 from hybridal.tasks import Task
 
 from ..parts import classifier_of, random_backbone
@@ -20,7 +20,9 @@ def test_vectors_lie_side_by_side_and_those_of_norms_first(
     parts = [parts_of(layer) for layer in module.body.layers]
     norms = [vector for part in parts for vector in part.norms]
     names = {id(parameter): name for name, parameter in module.named_parameters()}
-    array = one_array(module, [names[id(v)] for v in (*norms, *(bias for part in parts for bias in part.biases))])
+    array = flatten_parameters(
+        module, [names[id(v)] for v in (*norms, *(bias for part in parts for bias in part.biases))]
+    )
     taken = torch.zeros(len(array))
     for part, at in zip(parts, places(parts), strict=True):
         for where in vars(at).values():
@@ -35,7 +37,7 @@ def test_vectors_lie_side_by_side_and_those_of_norms_first(
 
 def test_parameters_are_views_of_their_array() -> None:
     module = torch.nn.ParameterDict({"first": torch.full((2, 3), 1.0), "second": torch.full((4,), 2.0)})
-    array = one_array(module, ["first", "second"])
+    array = flatten_parameters(module, ["first", "second"])
     array += 1
     first, second = module["first"], module["second"]
     assert first.eq(2.0).all()

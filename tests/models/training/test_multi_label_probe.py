@@ -8,7 +8,7 @@ from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.multi_label import decision_nll
 from hybridal.measures.objective import MultiLabel
-from hybridal.models.training.probe import MULTI_LABEL_PRIOR, Prober, cross_fitted, fit_probe
+from hybridal.models.training.probe import MULTI_LABEL_PRIOR, ProbeFitter, cross_fitted, fit_probe
 
 
 def blobs(seed: int, size: int, classes: int, width: int = 6) -> tuple[Floats, Ints, MultiLabel]:
@@ -77,7 +77,7 @@ def test_cross_fitting_never_sees_the_labels_that_it_predicts() -> None:
 def test_the_chosen_penalty_is_better_than_none_on_noise() -> None:
     features, labels, objective = blobs(6, 60, 5, width=40)
     shuffled = np.random.default_rng(0).permutation(labels)
-    chosen = Prober(0).best(features, shuffled, objective)
+    chosen = ProbeFitter(0).best(features, shuffled, objective)
     unpenalised = fit_probe(features, shuffled, objective, 0.1)
     test_features, test_labels, _ = blobs(6, 60, 5, width=40)
     targets = objective.targets(np.random.default_rng(1).permutation(test_labels))

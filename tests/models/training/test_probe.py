@@ -17,7 +17,7 @@ from hybridal.models.training.probe import (
     DESCRIPTION_WEIGHT,
     PENALTIES,
     PRIOR,
-    Prober,
+    ProbeFitter,
     best_penalty,
     cross_fitted,
     descriptions_mislead,
@@ -57,7 +57,7 @@ def test_a_class_without_labels_is_possible_and_unlikely() -> None:
 @pytest.mark.parametrize("labels", [[0], [1, 1, 1]])
 def test_a_single_class_can_be_learnt(labels: list[int]) -> None:
     features = np.random.default_rng(0).normal(size=(len(labels), 4))
-    found = Prober(0).best(features, np.array(labels), SingleLabel(3)).logits(features)
+    found = ProbeFitter(0).best(features, np.array(labels), SingleLabel(3)).logits(features)
     assert (found.argmax(axis=1) == labels).all()
 
 
@@ -94,7 +94,7 @@ def test_the_order_of_the_labels_does_not_matter() -> None:
 
 def test_probe_is_repeatable() -> None:
     features, labels = blobs(4, 60, 3)
-    one, other = (Prober(9).best(features, labels, SingleLabel(3)) for _ in range(2))
+    one, other = (ProbeFitter(9).best(features, labels, SingleLabel(3)) for _ in range(2))
     assert (one.weight == other.weight).all()
     assert (one.bias == other.bias).all()
 
@@ -144,7 +144,7 @@ def test_warm_started_probes_equal_probes_from_scratch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     features, labels = blobs(9, 60, 4)
-    prober, chosen = Prober(3), list[int]()
+    prober, chosen = ProbeFitter(3), list[int]()
 
     def counted(features: Floats, labels: Ints, *others: Any) -> float:
         chosen.append(len(labels))
@@ -185,7 +185,7 @@ def test_misleading_descriptions_are_left_out(shift: int, mislead: bool) -> None
     described = centroids, (np.arange(3) + shift) % 3  # each describes its class, or another one
     assert descriptions_mislead(features, labels, SingleLabel(3), 0, 10.0, described) is mislead
     assert not descriptions_mislead(features[:9], labels[:9], SingleLabel(3), 0, 10.0, described)  # too few to tell
-    found = Prober(0).best(features, labels, SingleLabel(3), described)
+    found = ProbeFitter(0).best(features, labels, SingleLabel(3), described)
     expected = fit_probe(features, labels, SingleLabel(3), found.penalty, None if mislead else described)
     assert found.uses_descriptions is not mislead
     np.testing.assert_array_equal(found.weight, expected.weight)
@@ -193,7 +193,7 @@ def test_misleading_descriptions_are_left_out(shift: int, mislead: bool) -> None
 
 def test_other_descriptions_are_judged_anew() -> None:
     features, labels = blobs(10, 60, 3, noise=0.3)
-    centroids, prober = np.stack([features[labels == c].mean(axis=0) for c in range(3)]), Prober(0)
+    centroids, prober = np.stack([features[labels == c].mean(axis=0) for c in range(3)]), ProbeFitter(0)
     used = [
         prober.best(features, labels, SingleLabel(3), (centroids, np.roll(np.arange(3), shift))).uses_descriptions
         for shift in (1, 0)

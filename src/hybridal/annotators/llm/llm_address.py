@@ -77,7 +77,7 @@ def check_server(base_url: str, *, with_key: bool, by_operator: bool) -> None:
     Example:
         >>> check_server("http://10.0.0.1/v1", with_key=False, by_operator=False)
         Traceback (most recent call last):
-        hybridal.errors.UserError: 10.0.0.1 is in the app's own network; who runs the app can allow it in ...
+        hybridal.errors.UserError: 10.0.0.1 is in the app's own network; the person who runs the app can allow it in ...
     """
     check_address(base_url, with_key)
     if not by_operator and not allowed_address():

@@ -507,8 +507,8 @@ class Webhook(Base):
         events: The names of the events that it receives.
         secret: Signs the messages.
         last_annotation: The newest annotation that was sent or queued.
-        last_round: How many rounds were.
-        last_goal: The last goal that was.
+        last_round: How many rounds were sent or queued.
+        last_goal: The last goal that was sent or queued.
     """
 
     __tablename__ = "webhooks"

@@ -1,1 +1,1 @@
-"""What people take away, and what they bring from elsewhere."""
+"""Exports, and the import from Label Studio."""

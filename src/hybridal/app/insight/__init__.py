@@ -1,1 +1,1 @@
-"""What the labels and the model tell: agreement, progress, doubtful labels."""
+"""Agreement, progress and doubtful labels: pure functions of annotations and round records."""

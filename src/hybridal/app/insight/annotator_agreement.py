@@ -155,7 +155,7 @@ def _agreement(answers: tuple[tuple[str, str, Any], ...], measure: Distances | N
 
 
 def pairs_of_people(answers: Iterable[Rating]) -> list[Pair]:
-    """The agreement of each pair of people who labelled some of the same texts, the lowest first.
+    """The agreement of each pair of people who labelled some of the same texts, the lowest agreement first.
 
     >>> pairs_of_people([("a", "Ann", "bug"), ("a", "Bo", "idea"), ("b", "Ann", "bug"), ("b", "Bo", "bug")])
     [Pair(one='Ann', other='Bo', texts=2, agreed=0.5, confused=(Confused(one='bug', other='idea', times=1),))]

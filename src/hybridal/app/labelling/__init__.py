@@ -1,1 +1,1 @@
-"""Texts, annotations, and what they mean."""
+"""Texts, annotations, the consensus that follows from them, and the queue of texts to label."""

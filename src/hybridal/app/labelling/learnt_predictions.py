@@ -1,4 +1,4 @@
-"""Tell predictions of a model that has learnt labels from those by class names and descriptions alone."""
+"""Distinguish predictions of a model that has learnt labels from those by class names and descriptions alone."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ _LOOK = select(_OFFERS, *_COUNTS, _EXPIRED_LEASES.exists().label("expired")).sel
 
 
 @dataclass(frozen=True)
-class Served:
+class NextTexts:
     """Texts for a person to label, and how many texts of the project are unlabelled."""
 
     texts: list[Text]
@@ -118,7 +118,7 @@ def lease_texts(
     wanted: Sequence[int] = (),
     afresh: bool = False,
     unbegun: bool = False,
-) -> Served:
+) -> NextTexts:
     """Lease up to n texts to a person, beginning with those that they hold already.
 
     Args:
@@ -160,7 +160,7 @@ def lease_texts(
         leases = [{"text_row": row, "person_number": person.number, "until": until[row]} for row in more]
         session.connection().execute(_LEASE, leases)
         execute(session, _SERVE, rows=more)
-    return Served([texts[row] for row in [*rows, *more]], seen[0].left)
+    return NextTexts([texts[row] for row in [*rows, *more]], seen[0].left)
 
 
 def lease_again(session: Session, person: Person, text: Text) -> None:

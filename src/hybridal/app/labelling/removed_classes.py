@@ -29,7 +29,7 @@ def remove(session: Session, number: int) -> int:
     """Delete a class: its labels no longer count. Return how many texts had it.
 
     Its row stays for the annotations that refer to it, under a name that marks it as deleted, so that the old name is
-    free. `follow` updates the texts.
+    free. `update_texts` updates the texts.
     """
     _block_annotations(session)
     found = in_use(session, number)
@@ -47,7 +47,7 @@ def remove(session: Session, number: int) -> int:
 def merge(session: Session, number: int, into: int) -> Class:
     """Merge class `number` into class `into`; people who differed only in these classes agree then.
 
-    Its row stays, with the class that it was merged into. `follow` updates the texts.
+    Its row stays, with the class that it was merged into. `update_texts` updates the texts.
     """
     _block_annotations(session)
     gone, left = in_use(session, number), in_use(session, into)
@@ -69,7 +69,7 @@ def _name_of_deleted(session: Session, name: str) -> str:
     return next(one for one in names if one not in taken)
 
 
-def rows_to_follow(session: Session) -> Sequence[int]:
+def rows_to_update(session: Session) -> Sequence[int]:
     """The texts with a vote for, or a prediction of, a class that is gone."""
     sets = select(LabelSetClass.set_number).where(LabelSetClass.class_number.in_(_GONE))
     found = (
@@ -80,7 +80,7 @@ def rows_to_follow(session: Session) -> Sequence[int]:
     return session.scalars(union(*found).order_by("text_row")).all()
 
 
-def follow(session: Session, rows: Sequence[int]) -> None:
+def update_texts(session: Session, rows: Sequence[int]) -> None:
     """Remove deleted classes from some texts, and replace merged ones."""
     texts = lock_some(session, rows)
     now, deleted = current_classes(session), deleted_classes(session)
@@ -94,7 +94,7 @@ def follow(session: Session, rows: Sequence[int]) -> None:
         after = [vote for vote in renamed if vote.label not in deleted and not _is_empty(vote)]
         if before != after:
             changes.append(Change(text, before, after, max(vote.number for vote in old)))
-    _follow_sets(session, votes, now, deleted)
+    _update_sets(session, votes, now, deleted)
     merged = {number: end for number, end in now.items() if number != end}
     for table in (Vote, Consensus, Prediction):
         here = table.text_row.in_(rows)
@@ -111,7 +111,7 @@ _SET_OF_VOTE = _SET_OF_VOTE.values(label_set=bindparam("of_set"), partial=bindpa
 _REMOVE_VOTE = delete(Vote).where(Vote.text_row == bindparam("row"), Vote.person_number == bindparam("person"))
 
 
-def _follow_sets(
+def _update_sets(
     session: Session, votes: Mapping[int, Mapping[int, CastVote]], now: Mapping[int, int], deleted: Set[int]
 ) -> None:
     """Replace the sets of votes and predictions; the consensus follows from the votes."""

@@ -17,8 +17,8 @@ from hybridal.app.project_settings import DEFAULTS, read, write
 SETTLED = "settled"  # the setting that stores the last row
 
 
-def settle_again(session: Session) -> None:
-    """Begin to apply the current rule to all texts on which people disagree; `settle_some` does the work."""
+def begin_applying_rule(session: Session) -> None:
+    """Begin to apply the current rule to all texts on which people disagree; `apply_rule_to_some` does the work."""
     exclusive(session)
     lock_annotations(session)  # later annotations use the new rule
     write(session, {SETTLED: 0})
@@ -29,7 +29,7 @@ def unsettled(session: Session) -> bool:
     return bool(read(session)[SETTLED] != DEFAULTS[SETTLED])
 
 
-def settle_some(session: Session, n: int) -> bool:
+def apply_rule_to_some(session: Session, n: int) -> bool:
     """Apply the rule to the next n texts; return whether others may be left."""
     exclusive(session)
     if not unsettled(session):

@@ -1,4 +1,4 @@
-"""What several people's sets of classes amount to: by whole sets, or each class by itself."""
+"""The consensus of several people's sets of classes: of whole sets, or of each class by itself."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from hybridal.app.trainer.chapter import Chapter, write_model
 from hybridal.app.trainer.embeddings import read_texts, unread
 from hybridal.app.trainer.feature_cache import FeatureCache
 from hybridal.app.trainer.publish import error_sentence, seconds_left
-from hybridal.app.trainer.stored_predictions import PART, Scored, keep_predictions
+from hybridal.app.trainer.stored_predictions import PART, ScoredTexts, keep_predictions
 
 RAY_VARIABLE = "HYBRIDAL_RAY"
 SHARD = 1024  # texts per task of a cluster worker
@@ -41,14 +41,14 @@ class BackgroundScoring:
         self.project = project
         self._counted_for: tuple[Any, ...] = ()  # model and number of texts when the remaining work was counted
         self._to_score: list[int] = []
-        self._parts: Iterator[Scored] = iter(())  # predictions for them
+        self._parts: Iterator[ScoredTexts] = iter(())  # predictions for them
         self._to_read: list[int] | None = None  # texts without features; None if not counted yet
         self._done, self._here, self._seconds = 0, 0, 0.0  # scored texts, those of this process, and its seconds
         self._exported: tuple[Any, ...] = ()
         self._features = FeatureCache()
 
     def step(self, chapter: Chapter) -> bool:
-        """Do one part; return False if nothing is left or people paused it."""
+        """Do one part; return False if nothing is left, or scoring is paused."""
         with self.project.reads() as session:
             row, texts = session.get_one(Scoring, 1), session.get_one(Tally, 1).texts
         if row.state != "running":
@@ -118,11 +118,11 @@ class BackgroundScoring:
         part, self._to_score = self._to_score[:count], self._to_score[count:]
         return self._texts(part)
 
-    def _from_here(self, chapter: Chapter) -> Iterator[Scored]:
+    def _from_here(self, chapter: Chapter) -> Iterator[ScoredTexts]:
         while self._to_score:
             yield self._score(chapter, self._next(PART))
 
-    def _from_cluster(self, chapter: Chapter, address: str) -> Iterator[Scored]:
+    def _from_cluster(self, chapter: Chapter, address: str) -> Iterator[ScoredTexts]:
         """Send the exported model to the workers, and texts as they become free."""
         from hybridal.learners.pool_scoring import score_pool
 
@@ -137,7 +137,7 @@ class BackgroundScoring:
 
         for found in score_pool(bodies(), self.project.exports / MODEL_FOLDER, address, SHARD):
             ids = [asked.popleft() for _ in found]
-            yield Scored(ids, found, chapter.spec.classes, chapter.learner.state.thresholds)
+            yield ScoredTexts(ids, found, chapter.spec.classes, chapter.learner.state.thresholds)
 
     def _texts(self, rows: Sequence[int]) -> Sequence[Any]:
         there = (Text.row.in_(rows), Text.deleted.is_(None))
@@ -145,7 +145,7 @@ class BackgroundScoring:
         with self.project.reads() as session:
             return session.execute(asked).all()
 
-    def _score(self, chapter: Chapter, texts: Sequence[Any]) -> Scored:
+    def _score(self, chapter: Chapter, texts: Sequence[Any]) -> ScoredTexts:
         probe = chapter.probe()
         if not texts:
             return chapter.score((), np.empty((0, len(chapter.spec.classes))))

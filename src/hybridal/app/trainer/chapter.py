@@ -16,7 +16,7 @@ from hybridal.app.project import CHAPTER_FILE, Project, chapter_folders, count_r
 from hybridal.app.project_settings import first_batch
 from hybridal.app.trainer.learner_labels import to_names, to_numbers
 from hybridal.app.trainer.snapshot import Snapshot
-from hybridal.app.trainer.stored_predictions import Scored
+from hybridal.app.trainer.stored_predictions import ScoredTexts
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Floats
 from hybridal.core.rounds import Round
@@ -199,25 +199,25 @@ class Chapter:
         seen += len(self.model.named) if seen else 0
         return seen * rules.epochs(seen, asked=getattr(update, "epochs", None))
 
-    def choose(self, n: int) -> tuple[list[str], list[Scored]]:
+    def choose(self, n: int) -> tuple[list[str], list[ScoredTexts]]:
         """Choose the ids to label next, best first; the second value has the predictions for the candidates, if any."""
         batch = self.learner.query(n)
         seen = batch.candidates
         return batch.ids, [] if seen is None else [self._scored(seen.ids, seen.probabilities())]
 
-    def predict(self, ids: Iterable[str]) -> Scored:
+    def predict(self, ids: Iterable[str]) -> ScoredTexts:
         """Predict the classes of these texts."""
         asked = set(ids)
         splits = (self.learner.experiment.task.train, self.learner.experiment.task.validation)
         texts = {id: text for s in splits for id, text in zip(s.ids, s.texts, strict=True) if id in asked}
         return self._scored([*texts], self.learner.predict_proba([*texts.values()]))
 
-    def score(self, ids: Sequence[str], logits: Floats) -> Scored:
+    def score(self, ids: Sequence[str], logits: Floats) -> ScoredTexts:
         """Make predictions of the model's logits for these texts."""
         return self._scored(ids, self.learner.experiment.task.objective.probabilities(logits, self.temperature))
 
-    def _scored(self, ids: Sequence[str], probabilities: Floats) -> Scored:
-        return Scored(ids, probabilities, self.spec.classes, self.learner.state.thresholds)
+    def _scored(self, ids: Sequence[str], probabilities: Floats) -> ScoredTexts:
+        return ScoredTexts(ids, probabilities, self.spec.classes, self.learner.state.thresholds)
 
     def known_features(self, ids: Iterable[str]) -> dict[str, Floats]:
         """The features of those texts that this process has computed with the pretrained encoder."""

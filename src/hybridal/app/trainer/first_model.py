@@ -17,7 +17,7 @@ from hybridal.app.labelling.stored_class_sets import Label
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.learner_labels import to_names
 from hybridal.app.trainer.snapshot import Descriptions, Snapshot
-from hybridal.app.trainer.stored_predictions import Scored
+from hybridal.app.trainer.stored_predictions import ScoredTexts
 from hybridal.learners.probe_model import ProbeModel
 
 MAX_RANKED = 256  # texts that the first model ranks; the round that follows ranks all its candidates
@@ -66,7 +66,7 @@ class FirstModel:
             missing = self.probe.missing(some)
         self.probe.compute_features(missing[:TEXTS_PER_STEP])
 
-    def draw(self, classes: Mapping[int, str], descriptions: Descriptions) -> tuple[list[str], list[Scored]]:
+    def draw(self, classes: Mapping[int, str], descriptions: Descriptions) -> tuple[list[str], list[ScoredTexts]]:
         """Order the texts for labelling before there are labels, so that few of them show what there is.
 
         The order is computed once the features of all texts in `order` are known, and again when classes or their
@@ -87,7 +87,7 @@ class FirstModel:
         drawn = self.probe.first_order(self.order, names, described)
         return drawn, [self._scored([*classes])] if self.probe.fit_descriptions(names, described) else []
 
-    def learn(self, now: Snapshot, n: int) -> tuple[list[str], Scored]:
+    def learn(self, now: Snapshot, n: int) -> tuple[list[str], ScoredTexts]:
         """Fit the probe to the labels of a snapshot.
 
         Args:
@@ -103,10 +103,10 @@ class FirstModel:
         self.probe.fit(pool, validation, [*now.classes.values()], now.descriptions_by_name)
         return self.probe.query(n), self._scored([*now.classes])
 
-    def _scored(self, classes: Sequence[int]) -> Scored:
+    def _scored(self, classes: Sequence[int]) -> ScoredTexts:
         """Predict all texts whose features are known."""
         ids = self.probe.ids
-        return Scored(ids, self.probe.predict_proba(ids), classes, self.probe.thresholds(ids))
+        return ScoredTexts(ids, self.probe.predict_proba(ids), classes, self.probe.thresholds(ids))
 
     def _prepare_enough(self, labelled: Sequence[str]) -> None:
         self.probe.compute_features(self._missing(labelled))

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import QueuedText, Trainer, now
 from hybridal.app.project import Project
-from hybridal.app.trainer.stored_predictions import Scored, keep_predictions, rows_of, write_thresholds
+from hybridal.app.trainer.stored_predictions import ScoredTexts, keep_predictions, rows_of, write_thresholds
 from hybridal.core.observer import Observer
 from hybridal.core.rounds import Round
 from hybridal.errors import UserError
@@ -115,7 +115,7 @@ def publish(
     project: Project,
     round: int,
     queue: Sequence[str],
-    scored: Iterable[Scored],
+    scored: Iterable[ScoredTexts],
     learnt_annotation: int | None = None,
     request: str = "",
     phase: str = "waiting",

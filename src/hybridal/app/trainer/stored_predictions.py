@@ -28,7 +28,7 @@ PAUSE = 0.02  # minimum seconds between two; half of the time the database is fr
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredTexts:
     """Class probabilities: a row per text, in the order of `ids`, and a column per class number.
 
     Attributes:
@@ -55,7 +55,7 @@ class Scored:
         return [ClassSet.of(self.classes[column] for column in np.flatnonzero(row).tolist()) for row in reached]
 
 
-def keep_predictions(project: Project, round: int, scored: Scored) -> None:
+def keep_predictions(project: Project, round: int, scored: ScoredTexts) -> None:
     """Replace the stored predictions of these texts by those of this round's model."""
     with project.reads() as session:
         rows = rows_of(session, scored.ids)
@@ -101,7 +101,7 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
 
 
 def _stored_sets(
-    session: Session, scored: Scored, part: Sequence[int], now: Mapping[int, int], shown: Set[int]
+    session: Session, scored: ScoredTexts, part: Sequence[int], now: Mapping[int, int], shown: Set[int]
 ) -> list[int]:
     """The numbers of the decided sets of some texts, of classes that are shown; empty if a text has one class."""
     if not scored.thresholds:
@@ -112,7 +112,7 @@ def _stored_sets(
     return [numbers[one] for one in given]
 
 
-def write_thresholds(session: Session, scored: Scored) -> None:
+def write_thresholds(session: Session, scored: ScoredTexts) -> None:
     """Store from which probability the model gives each class."""
     for number, threshold in zip(scored.classes, scored.thresholds, strict=False):
         session.execute(update(Class).where(Class.number == number).values(threshold=threshold))

@@ -1,1 +1,1 @@
-"""The pages and the JSON behind them."""
+"""The web process: pages, and the JSON API that they use."""

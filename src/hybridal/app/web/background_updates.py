@@ -10,8 +10,8 @@ from anyio import create_task_group, sleep
 from fastapi import FastAPI
 from sqlalchemy.exc import SQLAlchemyError
 
-from hybridal.app.labelling.removed_classes import follow, rows_to_follow
-from hybridal.app.labelling.requirements import settle_some, unsettled
+from hybridal.app.labelling.removed_classes import rows_to_update, update_texts
+from hybridal.app.labelling.requirements import apply_rule_to_some, unsettled
 from hybridal.app.labelling.texts import chunks
 from hybridal.app.project import Project
 from hybridal.app.web.project_threads import in_thread
@@ -41,21 +41,21 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 async def catch_up(project: Project) -> None:
     """Update all texts whose class was merged or deleted or whose consensus follows an older rule."""
-    for part in chunks(await in_thread(left_to_follow, project), ROWS_PER_TRANSACTION):
-        await in_thread(_follow, project, part)
+    for part in chunks(await in_thread(rows_left, project), ROWS_PER_TRANSACTION):
+        await in_thread(_update_texts, project, part)
     while await in_thread(_settle, project):
         pass
 
 
-def left_to_follow(project: Project) -> Sequence[int]:
+def rows_left(project: Project) -> Sequence[int]:
     """The rows of texts that still refer to a merged or deleted class."""
     with project.reads() as session:
-        return rows_to_follow(session)
+        return rows_to_update(session)
 
 
-def _follow(project: Project, rows: Sequence[int]) -> None:
+def _update_texts(project: Project, rows: Sequence[int]) -> None:
     with project.sessions.begin() as session:
-        follow(session, rows)
+        update_texts(session, rows)
 
 
 def _settle(project: Project) -> bool:
@@ -63,4 +63,4 @@ def _settle(project: Project) -> bool:
         if not unsettled(session):
             return False
     with project.sessions.begin() as session:
-        return settle_some(session, ROWS_PER_TRANSACTION)
+        return apply_rule_to_some(session, ROWS_PER_TRANSACTION)

@@ -1,1 +1,1 @@
-"""Webhooks: what happens in a project is told to others' servers, signed, and never to an address inside."""
+"""Webhooks: signed messages about the events of a project, never sent to addresses in the app's own network."""

@@ -18,7 +18,7 @@ from hybridal.app.db.schema import Delivery, Webhook, now
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
 from hybridal.app.webhooks.address import check_url
-from hybridal.app.webhooks.events import current_position, has_news, take_news
+from hybridal.app.webhooks.events import current_position, has_new_events, take_new_events
 from hybridal.app.webhooks.post import draw_secret, headers, post
 from hybridal.errors import UserError
 from hybridal.sentences import translatable
@@ -83,11 +83,11 @@ def deliver(project: Project) -> bool:
     with project.reads() as session:
         hooks = [hook for hook in session.scalars(select(Webhook)) if may_send(project, hook.url)]
         waiting = {hook.number: _oldest(session, hook.number) for hook in hooks}
-        with_news = [hook.number for hook in hooks if waiting[hook.number] is None and has_news(session, hook)]
+        with_news = [hook.number for hook in hooks if waiting[hook.number] is None and has_new_events(session, hook)]
     for number in with_news:
         with project.sessions.begin() as session:
             if hook := session.get(Webhook, number):
-                for event, data in take_news(session, project, hook):
+                for event, data in take_new_events(session, project, hook):
                     _write(session, hook, event, data)
                 waiting[number] = _oldest(session, number)
     due = [one for one in waiting.values() if one is not None and (one.due or 0) <= now()]

@@ -43,8 +43,8 @@ def current_position(session: Session, project: Project) -> dict[str, int]:
     }
 
 
-def has_news(session: Session, hook: Webhook) -> bool:
-    """Check cheaply whether there may be new events; `take_news` needs locks."""
+def has_new_events(session: Session, hook: Webhook) -> bool:
+    """Check cheaply whether there may be new events; `take_new_events` needs locks."""
     newest = session.scalar(select(func.max(Annotation.number))) or 0
     trainer = session.get_one(Trainer, 1)
     learnt = trainer.round > hook.last_round and trainer.phase not in ("loading", "training")
@@ -57,7 +57,7 @@ def has_news(session: Session, hook: Webhook) -> bool:
     return any(news[event] for event in hook.events)
 
 
-def take_news(session: Session, project: Project, hook: Webhook) -> list[Event]:
+def take_new_events(session: Session, project: Project, hook: Webhook) -> list[Event]:
     """Return the next events, and move the webhook's position behind them."""
     found = [*_labels(session, hook), *(reached := _goal(session, hook)), *_finished(project, hook)]
     for _, goal in reached:

@@ -12,7 +12,7 @@ from hybridal.lab.statistics.ranks import effect, holm, signed_rank
 from hybridal.reports.number_formats import fixed, p_value
 from hybridal.reports.report_table import ONE, Column, Entry, Row, one
 
-# A name, what it is compared with, and the numbers of both, pair by pair.
+# The names of a level and of the level that it is compared with, and the values of both, pair by pair.
 Compared = tuple[str, str, tuple[list[float], list[float]]]
 
 TESTS_NOTE = (

@@ -43,7 +43,7 @@ class Catalogue:
     front: Sequence[str] = ()
 
     def __add__(self, other: Catalogue) -> Catalogue:
-        """Append a catalogue. Where both have a name, the second one counts."""
+        """Append a catalogue. If both have an entry of the same name, the second one is used."""
 
         def figures(found: Results) -> Iterator[tuple[str, Drawn | None]]:
             yield from self.figures(found)

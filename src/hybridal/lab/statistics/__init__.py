@@ -4,8 +4,8 @@ Tests check them against scipy. They avoid importing `scipy.stats`, because that
 
 | file | question |
 |---|---|
-| `paired` | do two schedules differ, by more than δ, and how sure is a mean when whole cells are drawn again? |
-| `ranks` | the same asked by ranks, in a whole family; by how much, without a unit; do signals move together? |
-| `regret` | how far is a switch from the best one; which points does no other beat? |
+| `paired` | do two schedules differ, and by more than δ? The bootstrap interval of a mean over cells |
+| `ranks` | rank tests, corrected for many comparisons; effect sizes; rank correlation of signals |
+| `regret` | how far is a switch from the best one? Which points are on the Pareto front? |
 | `tuning` | which (ε, k) does the paper's rule choose, and for which λ? |
 """

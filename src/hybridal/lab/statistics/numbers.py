@@ -1,4 +1,4 @@
-"""Numbers that tie when they look tied."""
+"""Compare numbers as they are printed: values that look equal are equal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BITS = 44
 
 
 def exact(value: float) -> Fraction:
-    """Return the exact printed decimal, so that sums and products of table values tie when they look tied.
+    """Return the exact printed decimal, so that values that look equal in a table compare equal.
 
     >>> 0.3 - 0.1 >= 0.2, exact(0.3) - exact(0.1) >= exact(0.2)
     (False, True)

@@ -80,8 +80,8 @@ class Effect:
     """Positive where new is larger. The standardised ones are None without spread, the ranked ones without data.
 
     `d_z` is the mean difference in standard deviations of the differences, `g_z` the same without the bias of small
-    samples (None below three pairs). `cliffs_delta` is P(new > reference) − P(new < reference) over all pairings,
-    whatever belongs together. `rank_biserial` is the favourable minus the unfavourable share of the signed ranks.
+    samples (None below three pairs). `cliffs_delta` is P(new > reference) − P(new < reference) over all combinations
+    of values, not only the pairs. `rank_biserial` is the favourable minus the unfavourable share of the signed ranks.
     """
 
     d_z: float | None

@@ -59,7 +59,7 @@ class Regret:
 
 
 def optimum(outcomes: Sequence[Outcome], lam: float = LAMBDA, delta: float = DELTA) -> Optimum:
-    """Minimises cost / RETRAIN's + λ · NLL / RETRAIN's over all rounds whose F1 ≥ max(RETRAIN's, FINETUNE's) − δ.
+    """Minimise cost / RETRAIN's + λ · NLL / RETRAIN's over all rounds whose F1 ≥ max(RETRAIN's, FINETUNE's) − δ.
 
     `outcomes[s - 1]` belongs to fine-tuning from round s on: the first is pure FINETUNE, the last pure RETRAIN. The
     paper gives its terms no unit; relative to RETRAIN's, regrets of different tasks may be averaged.
@@ -70,7 +70,7 @@ def optimum(outcomes: Sequence[Outcome], lam: float = LAMBDA, delta: float = DEL
     (2, 1.45, (2, 3, 4), 0.82)
     """
     finetune, retrain = outcomes[0], outcomes[-1]
-    # Who keeps the bound and who misses it by how much is told by one number, the one that we give.
+    # One rounded number decides which rounds keep the bound and by how much others miss it, so the two agree.
     bound = exact(float(max(exact(finetune.f1), exact(retrain.f1)) - exact(delta)))
     cost, nll, weight = exact(retrain.cost), exact(retrain.nll), exact(lam)
     values = [exact(one.cost) / cost + weight * exact(one.nll) / nll for one in outcomes]
@@ -135,7 +135,7 @@ def regrets(runs: pd.DataFrame, cost: str) -> pd.DataFrame:
 
 
 def pareto(cost: Sequence[float], nll: Sequence[float]) -> tuple[int, ...]:
-    """The positions of the points that no other dominates in cost and NLL, both the lower the better; cheapest first.
+    """Return the positions of the points that no other dominates in cost and NLL (lower is better), cheapest first.
 
     A point dominates another if it is no worse in both and better in one; equal points are kept or dropped together.
 
@@ -144,7 +144,7 @@ def pareto(cost: Sequence[float], nll: Sequence[float]) -> tuple[int, ...]:
     """
     front: list[int] = []
     for at in np.lexsort((nll, cost)).tolist():  # by cost, then NLL, then position
-        # Of all that come before, the last in the front has the lowest NLL, and none costs more than this one.
+        # All earlier points cost no more than this one, and the last one in the front has the lowest NLL of them.
         equal = bool(front) and (cost[front[-1]], nll[front[-1]]) == (cost[at], nll[at])
         if not front or equal or nll[at] < nll[front[-1]]:
             front.append(at)

@@ -21,7 +21,7 @@ from hybridal.runs.environments import record_environment
 from hybridal.runs.settings import Settings
 from hybridal.signals import SIGNALS
 from hybridal.tasks import Split, Task
-from hybridal.tasks.task_loading import lies_here
+from hybridal.tasks.task_loading import is_local
 
 _NO_TEXTS = Task("", (), Split.empty(), Split.empty(), Split.empty())
 
@@ -34,8 +34,8 @@ def begin_study(
     Args:
         study: The study.
         path: The folder to create.
-        engine: What will compute the cells (default: this process). It is asked for the device.
-        observer: Told of downloads and of anomalies in the data.
+        engine: What will compute the cells (default: this process). It describes the device.
+        observer: Receives messages about downloads and anomalies in the data.
 
     Returns:
         The study folder.
@@ -60,7 +60,7 @@ def checked_tasks(study: Study, notify: Notify = silent, fetch: bool = True) -> 
         ACQUISITIONS.make(spec)
     for spec in study.signals:
         SIGNALS.make(spec)
-    cells = [cell for cell in study.cells() if fetch or lies_here(cell.settings.task)]
+    cells = [cell for cell in study.cells() if fetch or is_local(cell.settings.task)]
     one_of_each = {task_key(cell.settings): cell.settings for cell in cells}
     tasks = {key: find_task(settings, notify) for key, settings in one_of_each.items()}
     for cell in cells:

@@ -243,8 +243,8 @@ def run_cell(
         task: The task of the cell.
         known: Recorded rounds by update sequence.
         record: Called with each new round as soon as it is complete.
-        scratch: Folder of saved states. Without them the rounds come out the same, only later.
-        observer: Told of the progress.
+        scratch: Folder of saved states. Without them, the rounds are the same and take longer.
+        observer: Receives progress.
     """
     observer = observer or Observer()
     schedules = [make_schedule(spec) for spec in specs]

@@ -35,7 +35,7 @@ class Attention:
         self.grid = (len(lengths) + 1, heads, triton.cdiv(longest, self.block))
 
     def forward(self, qkv: Tensor, dropout: Dropout) -> tuple[Tensor, Tensor]:
-        """What each token gathers, and the logarithm of its exponentials' sum in each head."""
+        """Return the attention output of each token, and the log-sum-exp of its scores in each head."""
         tokens, width = len(qkv), qkv.shape[1] // 3
         gathered = qkv.new_empty((tokens, width))
         sums = qkv.new_empty((self.heads, tokens), dtype=torch.float32)

@@ -20,7 +20,7 @@ from hybridal.models.gpu.distance_bias import by_distance, sums_by_distance
 from hybridal.models.gpu.layer_kernels import Dropout
 from hybridal.models.gpu.row_embeddings import RowEmbeddings
 from hybridal.models.gpu.token_row import TokenRow
-from hybridal.models.gpu.weight_layout import Vectors, one_array, parts_of, pieces, places
+from hybridal.models.gpu.weight_layout import Vectors, flatten_parameters, parts_of, pieces, places
 
 # Dropouts per layer; each has its own number.
 SITES = 3
@@ -51,7 +51,7 @@ class FusedEncoder:
         )
         self.width = int(self.parts[0].out.weight.shape[0])
         names = self._group()
-        self.matrices, self.vectors, self.rest = (one_array(module, group) for group in names[:3])
+        self.matrices, self.vectors, self.rest = (flatten_parameters(module, group) for group in names[:3])
         self._owners = [[module.get_parameter(name) for name in group] for group in names]
         self._names = names
         exact = self.dtype == torch.float32

@@ -24,7 +24,7 @@ TOKENS_PER_BATCH = 2**13
 
 def gradient_norm(graphs: CudaGraphs, tokens: Tokens, rows: Ints, labels: Ints, loss: Loss = CROSS_ENTROPY) -> float:
     """As `forward_passes.gradient_norm`."""
-    gradient = graphs.recorder.once(("gradient", loss), lambda: Gradient(graphs, loss))
+    gradient = graphs.recorder.cached(("gradient", loss), lambda: Gradient(graphs, loss))
     gradient.clear()
     for batch, length in batches(tokens.lengths(rows), graphs.classifier.positions, TOKENS_PER_BATCH):
         gradient.add(tokens, rows[batch], labels[batch], length)
@@ -45,7 +45,7 @@ class Gradient:
         torch._foreach_zero_(self._sums)
 
     def add(self, tokens: Tokens, rows: Ints, labels: Ints, length: int) -> None:
-        inputs, replay = self._recorder.once(
+        inputs, replay = self._recorder.cached(
             ("gradient", self, length, self._loss.version), lambda: self._record(length)
         )
         inputs.copy_(torch.from_numpy(pack(tokens, rows, labels, len(inputs), length)))

@@ -65,7 +65,7 @@ def predict(
 
     layout = PaddedPass(graphs) if batch_invariant or graphs.fused_encoder is None else RowPass(graphs)
     for batch, shape, packed in layout.packed(tokens, rows, batch_invariant):
-        one = graphs.recorder.once((type(layout), shape), lambda: _record(graphs, layout, shape, packed.size))  # noqa: B023
+        one = graphs.recorder.cached((type(layout), shape), lambda: _record(graphs, layout, shape, packed.size))  # noqa: B023
         # Pinned, so that the next batch is packed here while this one is computed there.
         one.inputs.copy_(torch.from_numpy(packed.ravel()).pin_memory(), non_blocking=True)
         one.replay()

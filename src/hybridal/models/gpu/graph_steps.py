@@ -129,7 +129,7 @@ class GraphSteps:
     def _step(self, shape: Shape, numbers: int) -> tuple[Tensor, Callable[[], None]]:
         dropout = self._classifier.module.training
         # `self` is part of the key: a graph holds the optimiser that it was recorded with.
-        return self._recorder.once((self, shape, dropout, self._loss.version), lambda: self._record(shape, numbers))
+        return self._recorder.cached((self, shape, dropout, self._loss.version), lambda: self._record(shape, numbers))
 
     def _record(self, shape: Shape, numbers: int) -> tuple[Tensor, Callable[[], None]]:
         # Labels 0, and texts of one token if lengths are part of the input.

@@ -41,7 +41,7 @@ class CudaGraphs:
 
     def steps(self, rules: Rules, loss: Loss = CROSS_ENTROPY) -> GraphSteps:
         """Optimiser steps; graphs, once recorded, serve all rounds with the same weight decay and loss."""
-        return self.recorder.once(("steps", rules.weight_decay, loss), lambda: GraphSteps(self, rules, loss))
+        return self.recorder.cached(("steps", rules.weight_decay, loss), lambda: GraphSteps(self, rules, loss))
 
     def predict(self, tokens: Tokens, rows: Ints, features: bool, progress: Progress, batch_invariant: bool) -> Outputs:
         """As `training.forward_passes.predict`."""

@@ -49,7 +49,7 @@ class Recorder:
             self._made.clear()
             _TAKEN.discard(side.cuda_stream)
 
-    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+    def cached(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """The object that was made for this key; made now if there is none."""
         if key not in self._made:
             self._made[key] = make()

@@ -81,7 +81,7 @@ def _bias_sizes(part: Parts) -> list[int]:
     return [queries + keys + values, *others]
 
 
-def one_array(module: nn.Module, names: Sequence[str]) -> Tensor:
+def flatten_parameters(module: nn.Module, names: Sequence[str]) -> Tensor:
     """The values of these parameters one after the other; the module gets parameters that are views of the array."""
     before = [module.get_parameter(name) for name in names]
     array = torch.cat([parameter.detach().flatten() for parameter in before])

@@ -66,7 +66,7 @@ class Probe:
         return found
 
 
-class Prober:
+class ProbeFitter:
     """Fits probes to labels as they arrive, and remembers the penalty: choosing it takes as long as the fit.
 
     Args:

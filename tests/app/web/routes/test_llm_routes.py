@@ -168,7 +168,10 @@ def test_an_internal_address_is_not_saved(project: Project, url: str, monkeypatc
     monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
     with browser(project) as client:
         refused = plan(client, base_url=url)
-        assert (refused.status_code, "who runs the app can allow it" in refused.json()["error"]) == (400, True)
+        assert (refused.status_code, "the person who runs the app can allow it" in refused.json()["error"]) == (
+            400,
+            True,
+        )
         assert client.get("/api/llm").json()["base_url"] != url
     with browser(project, local=True) as client:  # on their own machine, owners decide
         assert plan(client, base_url=url).json()["base_url"] == url
@@ -187,7 +190,7 @@ def test_an_owner_who_does_not_run_the_app_cannot_have_its_network_called(
         ]
         assert {answer.status_code for answer in answers} == {400}
         (sentence,) = {answer.json()["error"] for answer in answers}
-        assert "in the app's own network; who runs the app can allow it in HYBRIDAL_LLM_URL" in sentence
+        assert "in the app's own network; the person who runs the app can allow it in HYBRIDAL_LLM_URL" in sentence
         assert (server.asked, phase(client)) == ([], "stopped")
         monkeypatch.setenv("HYBRIDAL_LLM_URL", server.url)
         client.post("/api/llm/start")

@@ -14,7 +14,7 @@ import pytest
 
 from hybridal.app.labelling.texts import add
 from hybridal.app.project import Project
-from hybridal.app.trainer.stored_predictions import Scored, keep_predictions
+from hybridal.app.trainer.stored_predictions import ScoredTexts, keep_predictions
 
 from ...made_up import make, me, people
 from ..visits import Visit, local, signed_in
@@ -150,7 +150,7 @@ def test_an_archived_class_is_neither_predicted_nor_suggested(project: Project, 
     with project.sessions.begin() as session:
         add(session, [("new", "a new text", frozenset({"a", "c"}))], suggested=True)
     probabilities = np.array([[0.9, 0.8, 0.1]], dtype=np.float32)
-    keep_predictions(project, 1, Scored(["new"], probabilities, (1, 2, 3), thresholds=(0.5, 0.5, 0.5)))
+    keep_predictions(project, 1, ScoredTexts(["new"], probabilities, (1, 2, 3), thresholds=(0.5, 0.5, 0.5)))
     assert owner.patch("/api/classes/1", {"archived": how}).status_code == 200
     [found] = owner.get("/api/texts", id="new").json()["items"]
     assert found["prediction"]["classes"] == ["b"]

@@ -41,7 +41,7 @@ run_study(StudyFolder.open(Path(sys.argv[2])), RayEngine(sys.argv[1]))
 
 
 @pytest.mark.ray
-def test_the_same_facts_as_in_one_process_and_failures_do_not_spread(
+def test_the_same_records_as_in_one_process_and_failures_do_not_spread(
     nodes: TwoNodes, task: dict[str, str], here: StudyFolder, tmp_path: Path
 ) -> None:
     folder = begun(tmp_path / "study", small_study(task, acquisitions=("entropy", "no-such-thing")))

@@ -54,7 +54,7 @@ class FakeScorers:
         self.idle, self.busy, self.dies = list(range(size)), list[Any](), dies
         self.most = 0
 
-    def give(self, shard: Any) -> None:
+    def assign(self, shard: Any) -> None:
         self.busy.append((self.idle.pop(), shard))
         self.most = max(self.most, shard.number)
 

@@ -87,7 +87,7 @@ class ScorerHere:
         self.scorer = Scorer({file.name: file.read_bytes() for file in model.iterdir() if file.is_file()}, "cpu")
         self.idle, self.given = [self], list[Any]()
 
-    def give(self, shard: Any) -> None:
+    def assign(self, shard: Any) -> None:
         self.given.append((self.idle.pop(), shard))
 
     def next(self) -> tuple[Any, int, None]:
@@ -114,7 +114,7 @@ def test_files_that_are_done_are_kept_and_a_bad_one_is_named(
     assert 0 < len(predictions.missing()) < SHARDS
     times = {file: file.stat().st_mtime_ns for file in (tmp_path / "out").rglob("*.parquet")}
     whole.to_parquet(bad)
-    monkeypatch.setattr(shards, "scorers", scorer_here)
+    monkeypatch.setattr(shards, "start_scorers", scorer_here)
     predictions.make("here")
     assert predictions.missing() == []
     assert all(file.stat().st_mtime_ns == time for file, time in times.items()), "what was done was done again"

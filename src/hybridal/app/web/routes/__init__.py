@@ -1,1 +1,1 @@
-"""One file a noun; each module's `router` is part of the app."""
+"""One file per resource; each module's `router` is part of the app."""

@@ -12,7 +12,7 @@ from hybridal.app.people import User, may
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
-from hybridal.app.web.background_updates import catch_up, left_to_follow, lifespan
+from hybridal.app.web.background_updates import catch_up, lifespan, rows_left
 from hybridal.app.web.project_threads import Router, in_thread
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Items, Number, Schema
 from hybridal.sentences import translatable
@@ -117,7 +117,7 @@ async def delete_class(number: Number, _: Owner, project: CurrentProject) -> Unl
 @router.get("/deletion")
 def get_deletion(_: Owner, project: CurrentProject) -> Unlabelled:
     """The number of texts that still have to be updated after classes were deleted or merged."""
-    return Unlabelled(texts=len(left_to_follow(project)))
+    return Unlabelled(texts=len(rows_left(project)))
 
 
 def _merge(project: Project, number: int, into: int) -> ClassSchema:

@@ -4,7 +4,7 @@
 |---|---|
 | `overview_figures` | is one schedule best at everything, is F1 kept, and what does calibration cost? |
 | `curve_figures` | how do F1 and NLL develop round by round, and does the choice of the signal matter? |
-| `switching_figures` | when to switch, and how far is each signal from the best switch round? |
+| `switching_figures` | when to switch? How far is each signal from the best switch round? |
 | `decision_figures` | how does a signal decide, and what does patience filter out? |
 | `signal_figures` | are the signals correlated, and which one works best? |
 | `choice_figures` | which ε and k are best, and do protocol settings matter? |

@@ -130,7 +130,7 @@ def what_varies(study: Study) -> Varied | None:
     ordered = sorted(study.vary, key=lambda variant: _order(variant[name]))
     usual = getattr(protocol(study.protocol, study.overrides), name)
     places = [at for at, variant in enumerate(ordered) if variant[name] == usual]
-    values = {variant_name(variant): _spelt(variant[name]) for variant in ordered}
+    values = {variant_name(variant): _value_text(variant[name]) for variant in ordered}
     numeric = all(variant[name] is None or _is_number(variant[name]) for variant in ordered)
     return Varied(_NAMES.get(name, plain(name)), "variant", values, next(iter(places), None), numeric)
 
@@ -148,7 +148,7 @@ def _order(value: Any) -> tuple[bool, float]:
     return value is None, float(value) if _is_number(value) else 0.0
 
 
-def _spelt(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return "all"
     if isinstance(value, bool):

@@ -20,12 +20,12 @@ from hybridal.reports.number_formats import counted, joined, score
 
 Measure = Literal["f1", "nll"]
 
-# What a measure is called, which way is better, the heading, and the corner of the zoom.
+# The name of a measure, its better direction, the heading, and the corner of the inset.
 _MEASURES = {
     "f1": ("validation macro-F1", "higher", "How F1 grows", "lower"),
     "nll": ("validation NLL", "lower", "How calibration develops", "upper"),
 }
-# With two signals the trajectories show enough.
+# With two signals, the trajectories show the difference already.
 _SIGNALS = 3
 # More bands than this make one grey cloud.
 _MOST_BANDS = 6
@@ -127,7 +127,7 @@ def draw_curves(axes: Axes, curves: Mapping[str, Curve], small: bool = False) ->
         if curve.sem is not None and not small:
             low, high = curve.mean - curve.sem, curve.mean + curve.sem
             axes.fill_between(curve.rounds, low, high, color=colour, alpha=0.16, linewidth=0, label=f"band of {spec}")
-        # Marks stand in different rounds for different curves, so that those that touch can be told apart.
+        # Curves have their marks in different rounds, so that curves that touch can be distinguished.
         step = max(rounds // 5, 1)
         marked: dict[str, Any] = {"marker": shapes[spec], "markevery": (at % step, step), "markersize": 4.5}
         width = 0.55 * broad[spec] if small else broad[spec] - 0.3

@@ -20,9 +20,9 @@ from hybridal.reports.display_names import distinct_markers, method_names, short
 from hybridal.reports.figure_style import GRID, INK, MUTED, SURFACE, Drawn
 from hybridal.reports.number_formats import joined, score
 
-# Two axes make a line, not a shape; and shapes that lie on each other soon cannot be told apart.
+# Two axes would make a line, and many shapes that overlap cannot be distinguished.
 _TASKS, _METHODS = 3, 6
-# Fewer runs are shown one by one: a density of them would be invented.
+# Fewer runs are drawn one by one, because they do not show a density.
 _RUNS_FOR_A_DENSITY = 6
 _SHAPES = "osD^vPXph"
 
@@ -58,7 +58,7 @@ def _scaled(runs: pd.DataFrame, column: str, specs: list[str]) -> pd.DataFrame:
     """Return mean costs by task (rows) and schedule (columns), scaled per task: 1 for the lowest, 0 for the highest."""
     table = runs.pivot_table(index="task", columns="schedule", values=column, aggfunc="mean", sort=False)[specs]
     low, high = table.min(axis=1), table.max(axis=1)
-    span = (high - low).replace(0, np.inf)  # where all are equal, all are best
+    span = (high - low).replace(0, np.inf)  # if all are equal, all count as best
     return 1 - table.sub(low, axis=0).div(span, axis=0)
 
 
@@ -139,7 +139,7 @@ class Point(NamedTuple):
     value: float
 
 
-# How a cost is called below the axis and in the heading, and how a measure is called, there too and in the words.
+# The names of costs and measures on an axis, in a heading and in sentences.
 _UNITS = {
     "steps": ("optimiser steps of a run", "counted cost"),
     "seconds": ("training time of a run, seconds", "time"),

@@ -17,7 +17,7 @@ from hybridal.reports.figure_style import COLUMN, GRID, INK, MUTED, Drawn
 from hybridal.reports.number_formats import NONE, counted, fixed, joined, plain
 from hybridal.signals import signal_title
 
-# Orange for opposite, blue for alike, nearly white for nothing: the colour-blind tell them apart too.
+# Orange for negative, blue for positive, nearly white for no correlation: also distinct for colour-blind readers.
 _COLOURS = LinearSegmentedColormap.from_list("rho", ["#b35806", "#f4b876", "#f6f6f6", "#8dbbe0", "#2166ac"])
 _AXES = {"rate": "switch rate", "cost": "speed", "f1": "F1", "nll": "calibration", "rank": "overall\nrank"}
 _LOWER_IS_BETTER = ("cost", "nll", "rank")
@@ -33,7 +33,7 @@ def correlation_matrix(found: Comparable) -> Drawn | None:
     count = len(names)
     with kit.drawing(0.5 + COLUMN * (0.3 + 0.55 * min(count, 9) / 9)) as figure:
         axes = figure.subplots()
-        kit.bare(axes)
+        kit.hide_grid_and_frame(axes)
         for row in range(1, count):
             for column in range(row):
                 value = rho[row][column]
@@ -144,4 +144,4 @@ def _draw_axes(axes: Axes, table: pd.DataFrame) -> None:
     axes.xaxis.tick_top()
     axes.tick_params(axis="x", pad=4)
     axes.set_yticks([])
-    kit.bare(axes)
+    kit.hide_grid_and_frame(axes)

@@ -130,7 +130,7 @@ def _largest(folder: StudyFolder) -> int:
     one_of_each = {cell.settings.backbone: cell for cell in folder.cells}
     found = [0]
     for name, cell in one_of_each.items():
-        with suppress(UserError):  # its cells will report it
+        with suppress(UserError):  # the error is reported when its cells run
             loaded = [load_backbone(one, folder.task(cell)) for one in candidate_names(name)]
             found.append(sum(backbone.weight_bytes for backbone in loaded))
     return max(found)

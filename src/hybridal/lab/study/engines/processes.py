@@ -39,7 +39,7 @@ _PREPARED: list[str] = []
 def prepare() -> None:
     """Start a fork server that imports torch and the models in parallel; worker processes are forked from it later.
 
-    Meant for commands: workers do not see changes that this process makes to its environment afterwards. Without it,
+    For commands only: workers do not see later changes of the environment of this process. Without it,
     or where forking is not safe, each worker imports the modules itself.
     """
     if sys.platform == "linux" and not _PREPARED:

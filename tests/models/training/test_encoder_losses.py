@@ -6,7 +6,7 @@ import pytest
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.objective import MultiLabel, Objective, SingleLabel
-from hybridal.models.training.encoder_judge import held_out_losses
+from hybridal.models.training.encoder_losses import held_out_losses
 
 
 def losses(features: Floats, labels: Ints, objective: Objective, **more: object) -> Floats:
