@@ -52,7 +52,7 @@ def test_the_memory_is_private_and_names_no_address(project: Project, state: Pat
     assert not any("example" in str(path) or "secret-path" in path.name for path in paths)
 
 
-def test_where_nothing_can_be_remembered_the_next_start_asks_again(project: Project, state: Path) -> None:
+def test_an_unwritable_folder_makes_the_next_start_ask_again(project: Project, state: Path) -> None:
     state.write_text("a file where the folder should be")
     allow_sending(project, URL)
     assert not may_send(project, URL)

@@ -55,7 +55,7 @@ def test_advice_may_name_the_options_of_a_run() -> None:
     assert in_options(error, WHAT_IF, RUN) == "--signal: x has no such signal; run with --signals loss."
 
 
-def test_only_the_command_line_speaks_of_options() -> None:
+def test_only_the_command_line_names_options() -> None:
     package = Path(hybridal.__file__).parent
     options = "|".join(sorted({*RUN.values(), *WHAT_IF.values(), *STUDY.values()}))
     option = re.compile(rf"(?<![\w-])({options})\b(?!=)")

@@ -61,7 +61,7 @@ def test_lists_of_numbers_of_several_lengths_are_sets() -> None:
         ([["a"], [["b"]]], r"y: number 1 is \[\['b'\]\]; each item must be a class"),
     ],
 )
-def test_what_is_neither_is_refused(y: Any, sentence: str) -> None:
+def test_labels_that_are_neither_a_matrix_nor_sets_are_refused(y: Any, sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         LabelMatrix.of(y)
 

@@ -222,7 +222,7 @@ def test_few_validation_texts_do_not_make_a_model_useless() -> None:
     assert sentence.endswith("Keep labelling.")
 
 
-def test_where_no_text_is_left_the_advice_is_to_stop_for_that_reason() -> None:
+def test_without_unlabelled_texts_the_advice_is_to_stop() -> None:
     assert advise([guessing(60)], 2, left=0) == ALL_LABELLED
 
 

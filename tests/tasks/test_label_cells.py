@@ -32,7 +32,7 @@ TEXTS = [f"text {row}" for row in range(len(ANSWERS))]
 
 
 @given(SETS)
-def test_what_is_written_is_read_back(answer: frozenset[str]) -> None:
+def test_written_labels_are_read_back(answer: frozenset[str]) -> None:
     assert read_cell(write_cell(answer)) == answer
     assert read_cell(write_cell(answer), ";") == answer
 

@@ -30,7 +30,7 @@ def test_prompt_has_classes_descriptions_and_examples() -> None:
 
 
 @given(st.text(max_size=100) | st.just(ATTACK))
-def test_whatever_a_text_says_it_stays_one_quoted_string_of_the_user(text: str) -> None:
+def test_every_text_stays_one_quoted_string_of_the_user(text: str) -> None:
     system, user = RULES.messages(text)
     assert system == RULES.messages("")[0]
     assert json.loads(user["content"]) == {"text": text}

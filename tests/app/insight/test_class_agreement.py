@@ -61,7 +61,7 @@ def test_alpha_equals_its_definition_by_pairs(answers: list[SetRating]) -> None:
 
 
 def test_interval_is_that_of_resampled_texts() -> None:
-    said: list[tuple[str, str, frozenset[str]]] = [
+    ratings: list[tuple[str, str, frozenset[str]]] = [
         ("s", "Ann", frozenset("ab")),
         ("s", "Bo", frozenset("ab")),
         ("t", "Ann", frozenset("a")),
@@ -72,7 +72,11 @@ def test_interval_is_that_of_resampled_texts() -> None:
         ("v", "Ann", frozenset("a")),
         ("v", "Bo", frozenset()),
     ]
-    answers: list[SetRating] = [*said, ("w", "Ann", Decisions.of({"b": True})), ("w", "Bo", Decisions.of({"b": True}))]
+    answers: list[SetRating] = [
+        *ratings,
+        ("w", "Ann", Decisions.of({"b": True})),
+        ("w", "Bo", Decisions.of({"b": True})),
+    ]
     rng = stream(0, "agreement on classes")
     times = [rng.multinomial(5, np.full(5, 1 / 5), size=100) for _ in range(20)]  # as in `resampled`
     for found in class_agreements(answers, ["a", "b"]):

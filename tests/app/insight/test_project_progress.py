@@ -218,7 +218,7 @@ def test_without_a_retrain_there_is_nothing_to_compare_with() -> None:
     assert "no retraining to compare" in saving([round_of(1, "finetune")], PAPER)["sentence"]
 
 
-def test_where_nothing_stops_early_the_rules_say_what_a_retrain_would_have_taken() -> None:
+def test_without_early_stopping_the_rules_determine_the_steps_of_a_retraining() -> None:
     rules = protocol("best", {"max_epochs": 10, "min_steps": 40, "train_batch": 10})
     found = saving([round_of(1), round_of(2, "replay:equal:balanced", epochs=2), round_of(9, "refit", epochs=0)], rules)
     # Twenty labels: twenty epochs of two steps. A refit has no steps, and is no training.

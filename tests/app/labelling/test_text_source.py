@@ -116,7 +116,7 @@ def test_non_parquet_file_is_left_to_its_reader(tmp_path: Path) -> None:
     check_unpacked_size(path, 1)
 
 
-def test_what_the_labels_tell_is_told(tmp_path: Path) -> None:
+def test_the_inferred_kind_of_labels_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "mail.jsonl"
     path.write_text('{"text": "one", "tags": ["x", "y"]}\n{"text": "two", "tags": null}\n')
     told: list[str] = []

@@ -62,7 +62,7 @@ def test_due_work_is_never_refused(labels: LabelCounts, batch: int, initial: int
 
 
 @given(all_labels, st.integers(1, 40), st.integers(1, 40))
-def test_so_many_more_labels_of_the_right_kind_are_enough(labels: LabelCounts, batch: int, initial: int) -> None:
+def test_missing_labels_of_the_right_kind_are_enough(labels: LabelCounts, batch: int, initial: int) -> None:
     n = missing_labels(labels, True, batch, initial)
     assert missing_labels(LabelCounts(labels.new + n, labels.per_class, labels.validation), True, batch, initial) == 0
 

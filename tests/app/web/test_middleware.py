@@ -90,7 +90,7 @@ def test_its_own_names_are_welcome(app: FastAPI, host: str) -> None:
     assert Visit(app).client.get("/login", headers={"Host": host}).status_code == 200
 
 
-def test_where_everybody_signs_in_any_name_will_do(project: Project) -> None:
+def test_with_accounts_any_host_name_is_accepted(project: Project) -> None:
     answer = Visit(create_app(project)).client.get("/login", headers={"Host": "labels.example"})
     assert answer.status_code == 200
 
@@ -113,7 +113,7 @@ def test_the_printed_link_lets_the_owner_in_once(project: Project) -> None:
     assert first.get("/").status_code == 200
 
 
-def test_where_everybody_signs_in_no_link_does(project: Project) -> None:
+def test_with_accounts_there_is_no_login_link(project: Project) -> None:
     app = create_app(project)
     visit = Visit(app)
     assert visit.get("/", token=LoginLink().token).headers["location"] == "/login"

@@ -35,7 +35,7 @@ def fused(classifier: Classifier) -> CudaGraphs:
     ("architecture", "pooling"),
     [("bert", "mean"), ("roberta", "first"), ("distilbert", "mean"), ("mpnet", "first"), ("mpnet", "mean")],
 )
-def test_it_trains_as_the_encoder_s_own_layers_do(
+def test_training_equals_that_of_the_own_layers(
     architecture: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
 ) -> None:
     backbone = random_backbone(architecture, tiny.folder, tmp_path)

@@ -175,7 +175,9 @@ def test_a_previewed_file_is_only_for_the_owner_who_sent_it(owner: Visit, app: F
     assert found == [{"done": 1, "total": 3}, {"done": 0, "total": 0}]
 
 
-def test_what_cannot_be_previewed_is_not_kept_and_what_cannot_be_added_is(owner: Visit, app: FastAPI) -> None:
+def test_a_file_that_cannot_be_previewed_is_deleted_and_one_that_cannot_be_added_is_kept(
+    owner: Visit, app: FastAPI
+) -> None:
     held = app.state.held
     held.close()
     assert preview(owner, "x.parquet", b"PAR1").status_code == 400
