@@ -41,7 +41,7 @@ def test_each_text_attends_only_to_itself(lengths: list[int], most: int) -> None
     tokens = sum(lengths)
     qkv = drawn(tokens + PADDING, 3 * WIDTH).requires_grad_()
     expected = by_the_formula(qkv, lengths)
-    attention = Attention(HEADS, torch.tensor(lengths, dtype=torch.int32, device=ON), max(lengths), most=most)
+    attention = Attention(HEADS, torch.tensor(lengths, dtype=torch.int32, device=ON), max(lengths), max_block=most)
     gathered, sums = attention.forward(qkv.detach(), dropout(0.0))
     torch.testing.assert_close(gathered[:tokens], expected.detach())
     assert gathered[tokens:].eq(0).all()

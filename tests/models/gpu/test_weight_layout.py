@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hybridal.backbones import Backbone
-from hybridal.models.gpu.weight_layout import flatten_parameters, parts_of, pieces, places
+from hybridal.models.gpu.weight_layout import flatten_parameters, parts_of, vector_slices, views_like
 from hybridal.tasks import Task
 
 from ..parts import classifier_of, random_backbone
@@ -24,7 +24,7 @@ def test_vectors_lie_side_by_side_and_those_of_norms_first(
         module, [names[id(v)] for v in (*norms, *(bias for part in parts for bias in part.biases))]
     )
     taken = torch.zeros(len(array))
-    for part, at in zip(parts, places(parts), strict=True):
+    for part, at in zip(parts, vector_slices(parts), strict=True):
         for where in vars(at).values():
             taken[where] += 1
         assert torch.equal(array[at.middle_bias], part.middle_norm.bias)
@@ -41,5 +41,5 @@ def test_parameters_are_views_of_their_array() -> None:
     array += 1
     first, second = module["first"], module["second"]
     assert first.eq(2.0).all()
-    assert [piece.shape for piece in pieces(array, [first, second])] == [(2, 3), (4,)]
+    assert [piece.shape for piece in views_like(array, [first, second])] == [(2, 3), (4,)]
     assert second.tolist() == [3.0] * 4

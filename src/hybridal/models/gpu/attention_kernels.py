@@ -20,48 +20,48 @@ HEAD_BLOCKS, BIAS_BLOCKS = 10, 3
 
 
 class Attention:
-    """Of a row of (queries, keys, values) of all heads; `longest` is the length that no text exceeds.
+    """Attention over a row of (queries, keys, values) of all heads; no text is longer than `longest`.
 
-    `bias` is added to the products of each head by how far the key is from the query (`distance_bias.py`). No block has
-    more than `most` tokens.
+    `bias` is added to the scores of each head, by the distance of the key from the query (`distance_bias.py`). No block
+    has more than `max_block` tokens.
     """
 
     def __init__(
-        self, heads: int, lengths: Tensor, longest: int, bias: Tensor | None = None, most: int = MAX_BLOCK
+        self, heads: int, lengths: Tensor, longest: int, bias: Tensor | None = None, max_block: int = MAX_BLOCK
     ) -> None:
         self.heads, self.lengths, self.longest, self.bias = heads, lengths, longest, bias
-        self.block = max(MIN_BLOCK, min(most, triton.next_power_of_2(longest)))
+        self.block = max(MIN_BLOCK, min(max_block, triton.next_power_of_2(longest)))
         # One more than texts, for the padding at the row's end.
         self.grid = (len(lengths) + 1, heads, triton.cdiv(longest, self.block))
 
     def forward(self, qkv: Tensor, dropout: Dropout) -> tuple[Tensor, Tensor]:
         """Return the attention output of each token, and the log-sum-exp of its scores in each head."""
         tokens, width = len(qkv), qkv.shape[1] // 3
-        gathered = qkv.new_empty((tokens, width))
-        sums = qkv.new_empty((self.heads, tokens), dtype=torch.float32)
-        bias = sums if self.bias is None else self.bias  # none is read
+        output = qkv.new_empty((tokens, width))
+        log_sums = qkv.new_empty((self.heads, tokens), dtype=torch.float32)
+        bias = log_sums if self.bias is None else self.bias  # none is read
         _attend[self.grid](
-            qkv, gathered, sums, bias, self.lengths, *dropout.arguments, *self._sizes(tokens, width, dropout)
+            qkv, output, log_sums, bias, self.lengths, *dropout.arguments, *self._sizes(tokens, width, dropout)
         )  # fmt: skip
-        return gathered, sums
+        return output, log_sums
 
     def backward(
-        self, above: Tensor, qkv: Tensor, gathered: Tensor, sums: Tensor, dropout: Dropout
+        self, grad_output: Tensor, qkv: Tensor, output: Tensor, log_sums: Tensor, dropout: Dropout
     ) -> tuple[Tensor, Tensor | None]:
         """Return the gradient of `qkv`, and that of the bias if there is one.
 
-        The bias has a gradient for each (head, query, key), by their places in the text.
+        The bias has a gradient for each (head, query, key), by their positions in the text.
         """
-        tokens, width = gathered.shape
-        found = torch.empty_like(qkv)
-        pairs = None if self.bias is None else sums.new_zeros((self.heads, tokens, self.longest))
-        given = (above, qkv, gathered, sums, found, sums if self.bias is None else self.bias)
-        rest = (self.lengths, *dropout.arguments, *self._sizes(tokens, width, dropout))
-        whole = self.grid[2] == 1
-        _back_to_keys[self.grid](*given, sums if pairs is None else pairs, *rest, whole)
-        if not whole:
-            _back_to_queries[self.grid](*given, *rest)
-        return found, pairs
+        tokens, width = output.shape
+        grad_qkv = torch.empty_like(qkv)
+        grad_bias = None if self.bias is None else log_sums.new_zeros((self.heads, tokens, self.longest))
+        arrays = (grad_output, qkv, output, log_sums, grad_qkv, log_sums if self.bias is None else self.bias)
+        sizes = (self.lengths, *dropout.arguments, *self._sizes(tokens, width, dropout))
+        one_block = self.grid[2] == 1
+        _key_gradients[self.grid](*arrays, log_sums if grad_bias is None else grad_bias, *sizes, one_block)
+        if not one_block:
+            _query_gradients[self.grid](*arrays, *sizes)
+        return grad_qkv, grad_bias
 
     def _sizes(self, tokens: int, width: int, dropout: Dropout) -> tuple[object, ...]:
         side = width // self.heads
@@ -101,15 +101,15 @@ def shared_memory_bytes(device: torch.device) -> int | None:
 def _span(
     lengths: tl.tensor, texts: tl.tensor, text: tl.tensor, tokens: tl.tensor, TEXTS: tl.constexpr
 ) -> tuple[tl.tensor, tl.tensor]:
-    """Where a text begins, and how long it is; after the last one, the padding."""
+    """Return the start and the length of a text; after the last text, those of the padding."""
     index = tl.arange(0, TEXTS)
-    all_of_them = tl.load(lengths + index, mask=index < texts, other=0)
-    start = tl.sum(tl.where(index < text, all_of_them, 0))
-    return start, tl.where(text == texts, tokens - start, tl.sum(tl.where(index == text, all_of_them, 0)))
+    all_lengths = tl.load(lengths + index, mask=index < texts, other=0)
+    start = tl.sum(tl.where(index < text, all_lengths, 0))
+    return start, tl.where(text == texts, tokens - start, tl.sum(tl.where(index == text, all_lengths, 0)))
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _block(
+def _load(
     values: tl.tensor, start: tl.tensor, token: tl.tensor, length: tl.tensor, stride: tl.tensor, side: tl.tensor,
     SIDE: tl.constexpr,
 ) -> tl.tensor:  # fmt: skip
@@ -119,13 +119,13 @@ def _block(
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _keep(
-    values: tl.tensor, found: tl.tensor, start: tl.tensor, token: tl.tensor, length: tl.tensor, stride: tl.tensor,
+def _store(
+    values: tl.tensor, block: tl.tensor, start: tl.tensor, token: tl.tensor, length: tl.tensor, stride: tl.tensor,
     side: tl.tensor, SIDE: tl.constexpr,
 ) -> None:  # fmt: skip
     column = tl.arange(0, SIDE)
     there = (token < length)[:, None] & (column < side)[None, :]
-    tl.store(values + (start + token)[:, None] * stride + column[None, :], found, mask=there)
+    tl.store(values + (start + token)[:, None] * stride + column[None, :], block, mask=there)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -133,35 +133,35 @@ def _clear(
     values: tl.tensor, start: tl.tensor, length: tl.tensor, stride: tl.tensor, side: tl.tensor,
     BLOCK: tl.constexpr, SIDE: tl.constexpr,
 ) -> None:  # fmt: skip
-    """Zero where padding is, so that products with it are zero."""
-    nothing = tl.zeros((BLOCK, SIDE), tl.float32)
+    """Write zeros where padding is, so that products with it are zero."""
+    zeros = tl.zeros((BLOCK, SIDE), tl.float32)
     for first in range(tl.program_id(2) * BLOCK, length, tl.num_programs(2) * BLOCK):
-        _keep(values, nothing, start, first + tl.arange(0, BLOCK), length, stride, side, SIDE)
+        _store(values, zeros, start, first + tl.arange(0, BLOCK), length, stride, side, SIDE)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _places(
+def _dropout_positions(
     text: tl.tensor, head: tl.tensor, heads: tl.tensor, query: tl.tensor, key: tl.tensor, longest: tl.tensor
 ) -> tl.tensor:
-    """Where dropout draws for a pair of tokens."""
+    """Return the positions for which dropout draws, one for each pair of tokens."""
     return ((text * heads + head) * longest + query[:, None]) * longest + key[None, :]
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _products(
+def _scores(
     q: tl.tensor, k: tl.tensor, scale: tl.tensor, bias: tl.tensor, head: tl.tensor, query: tl.tensor, key: tl.tensor,
     longest: tl.tensor, BIAS: tl.constexpr,
 ) -> tl.tensor:  # fmt: skip
-    found = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+    scores = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
     if BIAS:
-        apart, span = key[None, :] - query[:, None] + longest - 1, 2 * longest - 1
-        found += tl.load(bias + head * span + apart, mask=(apart >= 0) & (apart < span), other=0.0)
-    return found
+        distance, span = key[None, :] - query[:, None] + longest - 1, 2 * longest - 1
+        scores += tl.load(bias + head * span + distance, mask=(distance >= 0) & (distance < span), other=0.0)
+    return scores
 
 
 @triton.jit(do_not_specialize=["site"])  # type: ignore[untyped-decorator]
 def _attend(
-    qkv: tl.tensor, gathered: tl.tensor, sums: tl.tensor, bias: tl.tensor, lengths: tl.tensor,
+    qkv: tl.tensor, output: tl.tensor, log_sums: tl.tensor, bias: tl.tensor, lengths: tl.tensor,
     seed: tl.tensor, site: tl.tensor, rate: tl.tensor,
     scale: tl.tensor, tokens: tl.tensor, width: tl.tensor, side: tl.tensor, texts: tl.tensor, longest: tl.tensor,
     heads: tl.tensor, TEXTS: tl.constexpr, BLOCK: tl.constexpr, SIDE: tl.constexpr, DROPOUT: tl.constexpr,
@@ -170,92 +170,93 @@ def _attend(
     text, head, first = tl.program_id(0), tl.program_id(1), tl.program_id(2) * BLOCK
     start, length = _span(lengths, texts, text, tokens, TEXTS)
     if text == texts:
-        _clear(gathered + head * side, start, length, width, side, BLOCK, SIDE)
+        _clear(output + head * side, start, length, width, side, BLOCK, SIDE)
         return
     if first >= length:
         return
     qkv += head * side
     query = first + tl.arange(0, BLOCK)
-    q = _block(qkv, start, query, length, 3 * width, side, SIDE)
-    highest = tl.full((BLOCK,), float("-inf"), tl.float32)
+    q = _load(qkv, start, query, length, 3 * width, side, SIDE)
+    maximum = tl.full((BLOCK,), float("-inf"), tl.float32)
     total = tl.zeros((BLOCK,), tl.float32)
-    found = tl.zeros((BLOCK, SIDE), tl.float32)
-    for other in range(0, length, BLOCK):
-        key = other + tl.arange(0, BLOCK)
-        k = _block(qkv + width, start, key, length, 3 * width, side, SIDE)
-        v = _block(qkv + 2 * width, start, key, length, 3 * width, side, SIDE)
-        products = _products(q, k, scale, bias, head, query, key, longest, BIAS)
-        products = tl.where((key < length)[None, :], products, float("-inf"))
-        higher = tl.maximum(highest, tl.max(products, axis=1))
-        shares = tl.exp(products - higher[:, None])
-        fading = tl.exp(highest - higher)
-        total = total * fading + tl.sum(shares, axis=1)
+    accumulated = tl.zeros((BLOCK, SIDE), tl.float32)
+    for block_start in range(0, length, BLOCK):
+        key = block_start + tl.arange(0, BLOCK)
+        k = _load(qkv + width, start, key, length, 3 * width, side, SIDE)
+        v = _load(qkv + 2 * width, start, key, length, 3 * width, side, SIDE)
+        scores = _scores(q, k, scale, bias, head, query, key, longest, BIAS)
+        scores = tl.where((key < length)[None, :], scores, float("-inf"))
+        new_maximum = tl.maximum(maximum, tl.max(scores, axis=1))
+        weights = tl.exp(scores - new_maximum[:, None])
+        rescale = tl.exp(maximum - new_maximum)
+        total = total * rescale + tl.sum(weights, axis=1)
         if DROPOUT:
-            shares *= dropout_factor(seed, site, rate, _places(text, head, heads, query, key, longest))
-        found = found * fading[:, None] + tl.dot(shares.to(v.dtype), v, input_precision="ieee")
-        highest = higher
-    _keep(gathered + head * side, found / total[:, None], start, query, length, width, side, SIDE)
-    tl.store(sums + head * tokens + start + query, highest + tl.log(total), mask=query < length)
+            weights *= dropout_factor(seed, site, rate, _dropout_positions(text, head, heads, query, key, longest))
+        accumulated = accumulated * rescale[:, None] + tl.dot(weights.to(v.dtype), v, input_precision="ieee")
+        maximum = new_maximum
+    _store(output + head * side, accumulated / total[:, None], start, query, length, width, side, SIDE)
+    tl.store(log_sums + head * tokens + start + query, maximum + tl.log(total), mask=query < length)
 
 
 @triton.jit(do_not_specialize=["site"])  # type: ignore[untyped-decorator]
-def _back_to_keys(
-    above: tl.tensor, qkv: tl.tensor, gathered: tl.tensor, sums: tl.tensor, found: tl.tensor, bias: tl.tensor,
-    pairs: tl.tensor, lengths: tl.tensor, seed: tl.tensor, site: tl.tensor, rate: tl.tensor,
+def _key_gradients(
+    grad_output: tl.tensor, qkv: tl.tensor, output: tl.tensor, log_sums: tl.tensor, grad_qkv: tl.tensor,
+    bias: tl.tensor, grad_bias: tl.tensor, lengths: tl.tensor, seed: tl.tensor, site: tl.tensor, rate: tl.tensor,
     scale: tl.tensor, tokens: tl.tensor, width: tl.tensor, side: tl.tensor, texts: tl.tensor, longest: tl.tensor,
     heads: tl.tensor, TEXTS: tl.constexpr, BLOCK: tl.constexpr, SIDE: tl.constexpr, DROPOUT: tl.constexpr,
-    BIAS: tl.constexpr, WHOLE: tl.constexpr,
+    BIAS: tl.constexpr, ONE_BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
-    """The gradients of keys and values; where a text is one block, those of its queries too."""
+    """Compute the gradients of keys and values; if a text is one block, also those of its queries."""
     text, head, first = tl.program_id(0), tl.program_id(1), tl.program_id(2) * BLOCK
     start, length = _span(lengths, texts, text, tokens, TEXTS)
-    found += head * side
+    grad_qkv += head * side
     if text == texts:
         for part in tl.static_range(3):
-            _clear(found + part * width, start, length, 3 * width, side, BLOCK, SIDE)
+            _clear(grad_qkv + part * width, start, length, 3 * width, side, BLOCK, SIDE)
         return
     if first >= length:
         return
     qkv += head * side
     key = first + tl.arange(0, BLOCK)
-    k = _block(qkv + width, start, key, length, 3 * width, side, SIDE)
-    v = _block(qkv + 2 * width, start, key, length, 3 * width, side, SIDE)
-    of_keys = tl.zeros((BLOCK, SIDE), tl.float32)
-    of_values = tl.zeros((BLOCK, SIDE), tl.float32)
-    for other in range(0, length, BLOCK):
-        query = other + tl.arange(0, BLOCK)
-        q = _block(qkv, start, query, length, 3 * width, side, SIDE)
-        gradient = _block(above + head * side, start, query, length, width, side, SIDE)
-        own = _block(gathered + head * side, start, query, length, width, side, SIDE)
-        level = tl.sum(gradient.to(tl.float32) * own.to(tl.float32), axis=1)
-        logarithm = tl.load(sums + head * tokens + start + query, mask=query < length, other=0.0)
-        products = _products(q, k, scale, bias, head, query, key, longest, BIAS)
+    k = _load(qkv + width, start, key, length, 3 * width, side, SIDE)
+    v = _load(qkv + 2 * width, start, key, length, 3 * width, side, SIDE)
+    grad_keys = tl.zeros((BLOCK, SIDE), tl.float32)
+    grad_values = tl.zeros((BLOCK, SIDE), tl.float32)
+    for block_start in range(0, length, BLOCK):
+        query = block_start + tl.arange(0, BLOCK)
+        q = _load(qkv, start, query, length, 3 * width, side, SIDE)
+        gradient = _load(grad_output + head * side, start, query, length, width, side, SIDE)
+        attended = _load(output + head * side, start, query, length, width, side, SIDE)
+        row_sums = tl.sum(gradient.to(tl.float32) * attended.to(tl.float32), axis=1)
+        log_sum = tl.load(log_sums + head * tokens + start + query, mask=query < length, other=0.0)
+        scores = _scores(q, k, scale, bias, head, query, key, longest, BIAS)
         inside = (query < length)[:, None] & (key < length)[None, :]
-        shares = tl.where(inside, tl.exp(products - logarithm[:, None]), 0.0)
-        of_shares = tl.dot(gradient, tl.trans(v), input_precision="ieee")
+        weights = tl.where(inside, tl.exp(scores - log_sum[:, None]), 0.0)
+        grad_weights = tl.dot(gradient, tl.trans(v), input_precision="ieee")
         if DROPOUT:
-            mask = dropout_factor(seed, site, rate, _places(text, head, heads, query, key, longest))
-            of_values += tl.dot(tl.trans((shares * mask).to(v.dtype)), gradient, input_precision="ieee")
-            of_shares *= mask
+            mask = dropout_factor(seed, site, rate, _dropout_positions(text, head, heads, query, key, longest))
+            grad_values += tl.dot(tl.trans((weights * mask).to(v.dtype)), gradient, input_precision="ieee")
+            grad_weights *= mask
         else:
-            of_values += tl.dot(tl.trans(shares.to(v.dtype)), gradient, input_precision="ieee")
-        of_pairs = shares * (of_shares - level[:, None])
+            grad_values += tl.dot(tl.trans(weights.to(v.dtype)), gradient, input_precision="ieee")
+        grad_scores = weights * (grad_weights - row_sums[:, None])
         if BIAS:
-            rows = (head * tokens + start + query).to(tl.int64)  # many long texts have more pairs than 32 bits count
-            tl.store(pairs + rows[:, None] * longest + key[None, :], of_pairs, mask=inside)
-        of_products = (of_pairs * scale).to(k.dtype)
-        of_keys += tl.dot(tl.trans(of_products), q, input_precision="ieee")
-        if WHOLE:
-            of_queries = tl.dot(of_products, k, input_precision="ieee")
-            _keep(found, of_queries, start, query, length, 3 * width, side, SIDE)
-    _keep(found + width, of_keys, start, key, length, 3 * width, side, SIDE)
-    _keep(found + 2 * width, of_values, start, key, length, 3 * width, side, SIDE)
+            # Many long texts have more pairs of tokens than 32 bits can count.
+            rows = (head * tokens + start + query).to(tl.int64)
+            tl.store(grad_bias + rows[:, None] * longest + key[None, :], grad_scores, mask=inside)
+        grad_products = (grad_scores * scale).to(k.dtype)
+        grad_keys += tl.dot(tl.trans(grad_products), q, input_precision="ieee")
+        if ONE_BLOCK:
+            grad_queries = tl.dot(grad_products, k, input_precision="ieee")
+            _store(grad_qkv, grad_queries, start, query, length, 3 * width, side, SIDE)
+    _store(grad_qkv + width, grad_keys, start, key, length, 3 * width, side, SIDE)
+    _store(grad_qkv + 2 * width, grad_values, start, key, length, 3 * width, side, SIDE)
 
 
 @triton.jit(do_not_specialize=["site"])  # type: ignore[untyped-decorator]
-def _back_to_queries(
-    above: tl.tensor, qkv: tl.tensor, gathered: tl.tensor, sums: tl.tensor, found: tl.tensor, bias: tl.tensor,
-    lengths: tl.tensor, seed: tl.tensor, site: tl.tensor, rate: tl.tensor,
+def _query_gradients(
+    grad_output: tl.tensor, qkv: tl.tensor, output: tl.tensor, log_sums: tl.tensor, grad_qkv: tl.tensor,
+    bias: tl.tensor, lengths: tl.tensor, seed: tl.tensor, site: tl.tensor, rate: tl.tensor,
     scale: tl.tensor, tokens: tl.tensor, width: tl.tensor, side: tl.tensor, texts: tl.tensor, longest: tl.tensor,
     heads: tl.tensor, TEXTS: tl.constexpr, BLOCK: tl.constexpr, SIDE: tl.constexpr, DROPOUT: tl.constexpr,
     BIAS: tl.constexpr,
@@ -266,22 +267,22 @@ def _back_to_queries(
         return
     qkv += head * side
     query = first + tl.arange(0, BLOCK)
-    q = _block(qkv, start, query, length, 3 * width, side, SIDE)
-    gradient = _block(above + head * side, start, query, length, width, side, SIDE)
-    own = _block(gathered + head * side, start, query, length, width, side, SIDE)
-    level = tl.sum(gradient.to(tl.float32) * own.to(tl.float32), axis=1)
-    logarithm = tl.load(sums + head * tokens + start + query, mask=query < length, other=0.0)
-    of_queries = tl.zeros((BLOCK, SIDE), tl.float32)
-    for other in range(0, length, BLOCK):
-        key = other + tl.arange(0, BLOCK)
-        k = _block(qkv + width, start, key, length, 3 * width, side, SIDE)
-        v = _block(qkv + 2 * width, start, key, length, 3 * width, side, SIDE)
-        products = _products(q, k, scale, bias, head, query, key, longest, BIAS)
+    q = _load(qkv, start, query, length, 3 * width, side, SIDE)
+    gradient = _load(grad_output + head * side, start, query, length, width, side, SIDE)
+    attended = _load(output + head * side, start, query, length, width, side, SIDE)
+    row_sums = tl.sum(gradient.to(tl.float32) * attended.to(tl.float32), axis=1)
+    log_sum = tl.load(log_sums + head * tokens + start + query, mask=query < length, other=0.0)
+    grad_queries = tl.zeros((BLOCK, SIDE), tl.float32)
+    for block_start in range(0, length, BLOCK):
+        key = block_start + tl.arange(0, BLOCK)
+        k = _load(qkv + width, start, key, length, 3 * width, side, SIDE)
+        v = _load(qkv + 2 * width, start, key, length, 3 * width, side, SIDE)
+        scores = _scores(q, k, scale, bias, head, query, key, longest, BIAS)
         inside = (query < length)[:, None] & (key < length)[None, :]
-        shares = tl.where(inside, tl.exp(products - logarithm[:, None]), 0.0)
-        of_shares = tl.dot(gradient, tl.trans(v), input_precision="ieee")
+        weights = tl.where(inside, tl.exp(scores - log_sum[:, None]), 0.0)
+        grad_weights = tl.dot(gradient, tl.trans(v), input_precision="ieee")
         if DROPOUT:
-            of_shares *= dropout_factor(seed, site, rate, _places(text, head, heads, query, key, longest))
-        of_products = (shares * (of_shares - level[:, None]) * scale).to(k.dtype)
-        of_queries += tl.dot(of_products, k, input_precision="ieee")
-    _keep(found + head * side, of_queries, start, query, length, 3 * width, side, SIDE)
+            grad_weights *= dropout_factor(seed, site, rate, _dropout_positions(text, head, heads, query, key, longest))
+        grad_products = (weights * (grad_weights - row_sums[:, None]) * scale).to(k.dtype)
+        grad_queries += tl.dot(grad_products, k, input_precision="ieee")
+    _store(grad_qkv + head * side, grad_queries, start, query, length, 3 * width, side, SIDE)

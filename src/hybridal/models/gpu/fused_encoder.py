@@ -20,7 +20,7 @@ from hybridal.models.gpu.distance_bias import by_distance, sums_by_distance
 from hybridal.models.gpu.layer_kernels import Dropout
 from hybridal.models.gpu.row_embeddings import RowEmbeddings
 from hybridal.models.gpu.token_row import TokenRow
-from hybridal.models.gpu.weight_layout import Vectors, flatten_parameters, parts_of, pieces, places
+from hybridal.models.gpu.weight_layout import Vectors, flatten_parameters, parts_of, vector_slices, views_like
 
 # Dropouts per layer; each has its own number.
 SITES = 3
@@ -63,7 +63,7 @@ class FusedEncoder:
         self.norm_parts = self.vectors.new_zeros((kernels.PARTS, sum(map(len, norms))))
         self.shared_memory = shared_memory_bytes(self.rounded.device)
         self.refresh()
-        self.at = places(self.parts)
+        self.at = vector_slices(self.parts)
         self._weights = list(self._matrices_of(self.rounded))
         self._gradients = list(self._matrices_of(self.gradient))
 
@@ -109,7 +109,7 @@ class FusedEncoder:
     def clear(self) -> None:
         """Clear gradients before a step: those of the rest are accumulated in place, others are overwritten."""
         self.rest_gradient.zero_()
-        for parameter, piece in zip(self._owners[2], pieces(self.rest_gradient, self._owners[2]), strict=True):
+        for parameter, piece in zip(self._owners[2], views_like(self.rest_gradient, self._owners[2]), strict=True):
             parameter.grad = piece
 
     def named(self, arrays: Sequence[Tensor]) -> dict[str, Tensor]:
@@ -117,7 +117,7 @@ class FusedEncoder:
         return {
             name: piece
             for array, names, owners in zip(arrays, self._names, self._owners, strict=True)
-            for name, piece in zip(names, pieces(array.flatten(), owners), strict=True)
+            for name, piece in zip(names, views_like(array.flatten(), owners), strict=True)
         }
 
     def _matrices_of(self, array: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
@@ -149,15 +149,17 @@ class FusedEncoder:
         attention = self._attention(bias, row)
         rounded = states.to(self.dtype)
         # Rows of a forward pass fill a GPU, for which torch's own products are fastest.
-        own = keep is not None
-        linear, linear_gelu = (products.forward, products.forward_gelu) if own else (nn.functional.linear, _linear_gelu)
+        with_gradient = keep is not None
+        linear, linear_gelu = (
+            (products.forward, products.forward_gelu) if with_gradient else (nn.functional.linear, _linear_gelu)
+        )
         for number, part in enumerate(self.parts):
             weights, added = self._weights[number], self._vectors_of(self.rounded_vectors, number)
             norms = self._vectors_of(self.vectors, number)
             dropped, after_attention, after_down = self._dropouts(number, row, training)
             qkv = linear(rounded, weights[0], added.qkv)
-            gathered, sums = attention.forward(qkv, dropped)
-            out = linear(gathered, weights[1], added.out)
+            attended, log_sums = attention.forward(qkv, dropped)
+            out = linear(attended, weights[1], added.out)
             middle, rounded_middle, middle_moments = kernels.add_norm(
                 states, out, norms.middle_gain, norms.middle_bias, part.middle_norm.eps, after_attention, self.dtype
             )
@@ -167,44 +169,45 @@ class FusedEncoder:
                 middle, down, norms.last_gain, norms.last_bias, part.last_norm.eps, after_down, self.dtype
             )
             if keep is not None:
-                keep.append((states, rounded, qkv, gathered, sums, out, middle, rounded_middle, middle_moments, up,
+                keep.append((states, rounded, qkv, attended, log_sums, out, middle, rounded_middle, middle_moments, up,
                              active, down, last_moments))  # fmt: skip
             states, rounded = last, rounded_last
         return states
 
     def backward(
-        self, above: Tensor, bias: Tensor | None, row: TokenRow, training: bool, kept: list[Any]
+        self, grad_output: Tensor, bias: Tensor | None, row: TokenRow, training: bool, kept: list[Any]
     ) -> tuple[Tensor, Tensor | None]:
         """The gradients of the input and of the bias; those of the weights are written to their arrays."""
         attention = self._attention(bias, row)
         skip: Tensor | None = None
-        of_bias: list[Tensor] = []
+        grad_biases: list[Tensor] = []
         for number in reversed(range(len(self.parts))):
-            (states, rounded, qkv, gathered, sums, out, middle, rounded_middle, middle_moments, up,
+            (states, rounded, qkv, attended, log_sums, out, middle, rounded_middle, middle_moments, up,
              active, down, last_moments) = kept.pop()  # fmt: skip
             weights, gradients, at = self._weights[number], self._gradients[number], self.at[number]
             norms, biases = (self._vectors_of(array, number) for array in (self.vectors, self.vector_gradient))
             dropped, after_attention, after_down = self._dropouts(number, row, training)
-            of_middle, of_down = kernels.add_norm_backward(
-                above, skip, middle, down, norms.last_gain, last_moments, after_down, self.norm_parts,
+            grad_middle, grad_down = kernels.add_norm_backward(
+                grad_output, skip, middle, down, norms.last_gain, last_moments, after_down, self.norm_parts,
                 (at.last_gain.start, at.last_bias.start),
             )  # fmt: skip
-            products.weight_gradients(of_down, active, gradients[3], biases.down)
-            of_up = products.input_gradient_gelu(of_down, weights[3], up)
-            products.weight_gradients(of_up, rounded_middle, gradients[2], biases.up)
-            above, of_out = kernels.add_norm_backward(
-                of_middle, products.input_gradient(of_up, weights[2]), states, out, norms.middle_gain, middle_moments,
-                after_attention, self.norm_parts, (at.middle_gain.start, at.middle_bias.start),
+            products.weight_gradients(grad_down, active, gradients[3], biases.down)
+            grad_up = products.input_gradient_gelu(grad_down, weights[3], up)
+            products.weight_gradients(grad_up, rounded_middle, gradients[2], biases.up)
+            grad_output, grad_out = kernels.add_norm_backward(
+                grad_middle, products.input_gradient(grad_up, weights[2]), states, out, norms.middle_gain,
+                middle_moments, after_attention, self.norm_parts, (at.middle_gain.start, at.middle_bias.start),
             )  # fmt: skip
-            products.weight_gradients(of_out, gathered, gradients[1], biases.out)
-            of_gathered = products.input_gradient(of_out, weights[1])
-            of_qkv, pairs = attention.backward(of_gathered, qkv, gathered, sums, dropped)
-            if pairs is not None:
-                of_bias.append(sums_by_distance(pairs, row.positions))
-            products.weight_gradients(of_qkv, rounded, gradients[0], biases.qkv)
-            skip = products.input_gradient(of_qkv, weights[0])
+            products.weight_gradients(grad_out, attended, gradients[1], biases.out)
+            grad_attended = products.input_gradient(grad_out, weights[1])
+            grad_qkv, pair_gradients = attention.backward(grad_attended, qkv, attended, log_sums, dropped)
+            if pair_gradients is not None:
+                grad_biases.append(sums_by_distance(pair_gradients, row.positions))
+            products.weight_gradients(grad_qkv, rounded, gradients[0], biases.qkv)
+            skip = products.input_gradient(grad_qkv, weights[0])
         kernels.add_parts(self.norm_parts, self.vector_gradient)
-        return above if skip is None else above + skip, sum(of_bias[1:], of_bias[0]) if of_bias else None
+        grad_bias = sum(grad_biases[1:], grad_biases[0]) if grad_biases else None
+        return grad_output if skip is None else grad_output + skip, grad_bias
 
 
 def _linear_gelu(values: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
@@ -223,6 +226,6 @@ class _Layers(torch.autograd.Function):  # type: ignore[misc]
         return encoder.forward(embedded, bias, row, training, ctx.kept)
 
     @staticmethod
-    def backward(ctx: Any, above: Tensor) -> tuple[Tensor | None, ...]:
-        found = ctx.encoder.backward(above.contiguous(), ctx.bias, ctx.row, ctx.training, ctx.kept)
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
+        found = ctx.encoder.backward(grad_output.contiguous(), ctx.bias, ctx.row, ctx.training, ctx.kept)
         return *found, None, None, None

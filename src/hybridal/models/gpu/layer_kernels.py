@@ -23,7 +23,7 @@ ELEMENTS = 1024
 
 
 class Dropout:
-    """Where one layer's dropout draws from: a seed that lies on the device, and a number that no other dropout has."""
+    """The random stream of one dropout: a seed on the device, and a number (`site`) that no other dropout has."""
 
     def __init__(self, rate: float, seed: Tensor, site: int) -> None:
         self.rate, self.seed, self.site = rate, seed, site
@@ -49,7 +49,7 @@ def add_norm(
 
 
 def add_norm_backward(
-    above: Tensor,
+    grad_output: Tensor,
     skip: Tensor | None,
     residual: Tensor,
     branch: Tensor,
@@ -61,18 +61,18 @@ def add_norm_backward(
 ) -> tuple[Tensor, Tensor]:
     """The gradients of residual and branch; those of gain and bias go into `parts` at these columns.
 
-    The gradient of what came out is `above`, and `skip` too where it went two ways.
+    The output's gradient is `grad_output`, plus `skip` if the output was used twice.
     """
     rows, width = residual.shape
-    down = torch.empty_like(residual)
-    of_branch = torch.empty_like(branch)
-    rows_per_program = 1 if rows <= 8 * PARTS else 4  # few rows are soon done, of many each program has its share
+    grad_residual = torch.empty_like(residual)
+    grad_branch = torch.empty_like(branch)
+    rows_per_program = 1 if rows <= 8 * PARTS else 4  # with few rows, a row for each program
     _add_norm_backward[(PARTS,)](
-        above, above if skip is None else skip, residual, branch, gain, moments, down, of_branch, parts, *at,
-        parts.shape[1], *dropout.arguments, rows, width, triton.next_power_of_2(width), rows_per_program, PARTS,
-        skip is not None, dropout.rate > 0, num_warps=WARPS[1],
+        grad_output, grad_output if skip is None else skip, residual, branch, gain, moments, grad_residual,
+        grad_branch, parts, *at, parts.shape[1], *dropout.arguments, rows, width, triton.next_power_of_2(width),
+        rows_per_program, PARTS, skip is not None, dropout.rate > 0, num_warps=WARPS[1],
     )  # fmt: skip
-    return down, of_branch
+    return grad_residual, grad_branch
 
 
 def gelu(values: Tensor) -> Tensor:
@@ -87,12 +87,12 @@ def add_parts(parts: Tensor, total: Tensor) -> None:
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def dropout_factor(seed: tl.tensor, site: tl.tensor, rate: tl.tensor, place: tl.tensor) -> tl.tensor:
+def dropout_factor(seed: tl.tensor, site: tl.tensor, rate: tl.tensor, position: tl.tensor) -> tl.tensor:
     """1 / (1 - rate) where an element stays, 0 where it is dropped.
 
     Two rounds of a hash that changes half of all bits with each bit: a tenth of the work of a generator.
     """
-    mixed = place.to(tl.uint32) ^ ((tl.load(seed) + site).to(tl.uint32) * 0x9E3779B1)
+    mixed = position.to(tl.uint32) ^ ((tl.load(seed) + site).to(tl.uint32) * 0x9E3779B1)
     for _ in tl.static_range(2):
         mixed = (mixed ^ (mixed >> 16)) * 0x7FEB352D
         mixed = (mixed ^ (mixed >> 15)) * 0x846CA68B
@@ -153,14 +153,14 @@ def _add_norm(
 
 @triton.jit(do_not_specialize=["site"])  # type: ignore[untyped-decorator]
 def _add_norm_backward(
-    above: tl.tensor,
+    grad_output: tl.tensor,
     skip: tl.tensor,
     residual: tl.tensor,
     branch: tl.tensor,
     gain: tl.tensor,
     moments: tl.tensor,
-    down: tl.tensor,
-    of_branch: tl.tensor,
+    grad_residual: tl.tensor,
+    grad_branch: tl.tensor,
     parts: tl.tensor,
     at_gain: tl.tensor,
     at_bias: tl.tensor,
@@ -185,7 +185,7 @@ def _add_norm_backward(
         row = first + tl.arange(0, ROWS)
         there = (row < rows)[:, None] & used[None, :]
         places = row[:, None] * width + column[None, :]
-        gradient = tl.load(above + places, mask=there, other=0.0)
+        gradient = tl.load(grad_output + places, mask=there, other=0.0)
         if SKIP:
             gradient += tl.load(skip + places, mask=there, other=0.0).to(tl.float32)
         added = tl.load(branch + places, mask=there, other=0.0).to(tl.float32)
@@ -202,10 +202,10 @@ def _add_norm_backward(
         level = tl.sum(weighted, axis=1) / width
         slope = tl.sum(weighted * normal, axis=1) / width
         back = (weighted - level[:, None] - normal * slope[:, None]) * steepness[:, None]
-        tl.store(down + places, back, mask=there)
+        tl.store(grad_residual + places, back, mask=there)
         if DROPOUT:
             back *= scale
-        tl.store(of_branch + places, back, mask=there)
+        tl.store(grad_branch + places, back, mask=there)
     parts += part * vectors + column
     tl.store(parts + at_gain, tl.sum(of_gain, axis=0), mask=used)
     tl.store(parts + at_bias, tl.sum(of_bias, axis=0), mask=used)
@@ -213,9 +213,9 @@ def _add_norm_backward(
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _gelu(values: tl.tensor, found: tl.tensor, count: tl.tensor, ELEMENTS: tl.constexpr) -> None:
-    place = tl.program_id(0) * ELEMENTS + tl.arange(0, ELEMENTS)
-    x = tl.load(values + place, mask=place < count, other=0.0).to(tl.float32)
-    tl.store(found + place, gelu_of(x), mask=place < count)
+    position = tl.program_id(0) * ELEMENTS + tl.arange(0, ELEMENTS)
+    x = tl.load(values + position, mask=position < count, other=0.0).to(tl.float32)
+    tl.store(found + position, gelu_of(x), mask=position < count)
 
 
 @triton.jit  # type: ignore[untyped-decorator]

@@ -51,9 +51,9 @@ class _Words(torch.autograd.Function):  # type: ignore[misc]
         return nn.functional.embedding(ids, weight)
 
     @staticmethod
-    def backward(ctx: Any, above: Tensor) -> tuple[None, None, None]:
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[None, None, None]:
         """The optimiser reads the gradient per token; as a table it would be zero nearly everywhere."""
-        ctx.table.gradient = above[0].contiguous()
+        ctx.table.gradient = grad_output[0].contiguous()
         return None, None, None
 
 
@@ -64,13 +64,13 @@ class _Positions(torch.autograd.Function):  # type: ignore[misc]
         return nn.functional.embedding(ids, weight)
 
     @staticmethod
-    def backward(ctx: Any, above: Tensor) -> tuple[None, Tensor, None]:
-        row, found = ctx.row, above.new_zeros(ctx.shape)
-        texts, width = len(row.lengths), above.shape[2]
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[None, Tensor, None]:
+        row, found = ctx.row, grad_output.new_zeros(ctx.shape)
+        texts, width = len(row.lengths), grad_output.shape[2]
         # `longest` is rounded up, possibly beyond the positions of a small table.
         _positions[(min(row.longest, len(found) - ctx.first_position),)](
-            above.contiguous(), row.lengths, found[ctx.first_position :], texts, width, triton.next_power_of_2(texts),
-            triton.next_power_of_2(width),
+            grad_output.contiguous(), row.lengths, found[ctx.first_position :], texts, width,
+            triton.next_power_of_2(texts), triton.next_power_of_2(width),
         )  # fmt: skip
         return None, found, None
 
@@ -84,9 +84,9 @@ class _TokenTypes(torch.autograd.Function):  # type: ignore[misc]
         return weight[0].expand(*ids.shape, -1)
 
     @staticmethod
-    def backward(ctx: Any, above: Tensor) -> tuple[None, Tensor]:
-        found = above.new_zeros(ctx.shape)
-        torch.sum(above, dim=(0, 1), out=found[0])
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[None, Tensor]:
+        found = grad_output.new_zeros(ctx.shape)
+        torch.sum(grad_output, dim=(0, 1), out=found[0])
         return None, found
 
 

@@ -66,7 +66,7 @@ def parts_of(layer: Any) -> Parts:
                  layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm)  # fmt: skip
 
 
-def places(parts: Sequence[Parts]) -> list[Vectors]:
+def vector_slices(parts: Sequence[Parts]) -> list[Vectors]:
     """The slice of each vector of each layer."""
     norms = [len(vector) for part in parts for vector in part.norms]
     biases = [size for part in parts for size in _bias_sizes(part)]
@@ -85,11 +85,11 @@ def flatten_parameters(module: nn.Module, names: Sequence[str]) -> Tensor:
     """The values of these parameters one after the other; the module gets parameters that are views of the array."""
     before = [module.get_parameter(name) for name in names]
     array = torch.cat([parameter.detach().flatten() for parameter in before])
-    module.load_state_dict(dict(zip(names, pieces(array, before), strict=True)), strict=False, assign=True)
+    module.load_state_dict(dict(zip(names, views_like(array, before), strict=True)), strict=False, assign=True)
     return array
 
 
-def pieces(array: Tensor, shaped: Sequence[Any]) -> list[Tensor]:
+def views_like(array: Tensor, shaped: Sequence[Any]) -> list[Tensor]:
     """Views of an array, in the shapes of these parameters."""
     cut = array.split([parameter.numel() for parameter in shaped])
     return [piece.view(parameter.shape) for parameter, piece in zip(shaped, cut, strict=True)]
