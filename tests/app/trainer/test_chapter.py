@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ from hybridal.acquisition.entropy import entropies
 from hybridal.app.project import Project
 from hybridal.app.trainer.chapter import Chapter, ModelSpec, begin, learner_options, newest, write_model
 from hybridal.app.trainer.snapshot import Snapshot, snapshot, task_of
+from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.observer import Observer
 from hybridal.models.training import forward_passes
+from hybridal.schedules import make_schedule
 
 from ..copies import copied
 from .projects import TASK, label, label_some, made, unlabelled
@@ -48,6 +51,15 @@ def test_chapter_learns_the_labels_of_the_snapshot(project: Project) -> None:
     chapter = begun(project)
     assert chapter.learnt() == taken(project).pool
     assert (chapter.round, chapter.folder.name, chapter.update()) == (1, "001", "retrain")
+
+
+def test_the_announced_update_allows_for_a_new_encoder(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    chapter = begun(project)
+    chapter.learner.schedule = make_schedule("fixed:2")
+    assert chapter.update() == "finetune"
+    changed = replace(chapter.learner.label_changes, encoder=EncoderChoice("other", changed=True))
+    monkeypatch.setattr(ActiveLearner, "label_changes", changed)
+    assert chapter.update() == "retrain"
 
 
 def test_an_export_under_other_names_does_not_change_the_live_model(project: Project, tmp_path: Path) -> None:

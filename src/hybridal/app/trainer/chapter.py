@@ -24,6 +24,7 @@ from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.learners.transfer import transfer_learner
 from hybridal.runs.export import export_model
+from hybridal.schedules import decide
 from hybridal.system.files import folder_made_whole, remove_folder, strict_json
 
 
@@ -137,9 +138,9 @@ class Chapter:
         )
 
     def update(self, last: bool = False) -> str:
-        """The update that the schedule would do next."""
+        """The update that the next round makes; the `last` one, before the model is used, may be another."""
         label_changes = replace(self.learner.label_changes, last=last)
-        return self.learner.schedule.decide(self.learner.history, label_changes).spec
+        return decide(self.learner.schedule, self.learner.history, label_changes).spec
 
     def learnt(self) -> dict[str, Label]:
         """The label of each pool text that the model has learnt."""
