@@ -375,7 +375,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return sets_in_order(rule.sets(probabilities), probabilities, self.classes)
 
     def evidence(self) -> Evidence:
-        """Return how the model answers random labels that it has not learnt.
+        """Return how the model predicts random labels that it has not learnt.
+
+        Returns:
+            The predictions with the labels, from which quality and selective prediction are estimated.
 
         Raises:
             UserError: If it has none.
