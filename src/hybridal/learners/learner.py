@@ -308,7 +308,7 @@ class Learner:
             >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
             >>> from hybridal import Callback
             >>> annotator = Callback(lambda texts: task.answers(texts))  # in place of a person or a program
-            >>> [fact.labels for fact in learner.run(annotator, rounds=2)]
+            >>> [record.labels for record in learner.run(annotator, rounds=2)]
             [16, 32]
             >>> model = Callback(lambda texts: dict.fromkeys(texts, "sport"))
             >>> learner.run(annotator, rounds=1, model=model, overlap=0.5)[0].by_model

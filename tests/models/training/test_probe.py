@@ -206,7 +206,7 @@ def test_fits_are_counted(described: bool) -> None:
     """Each fit to 10,000 described classes takes half a minute."""
     features, labels = blobs(1, 12, 3)
     counted: list[tuple[int, int]] = []
-    prober = Prober(1, lambda fits, of: counted.append((fits, of)))
+    prober = ProbeFitter(1, lambda fits, of: counted.append((fits, of)))
     descriptions = (features[:3], np.array([0, 1, 2])) if described else None
     prober.best(features, labels, SingleLabel(3), descriptions)
     assert counted == ([(1, 4), (2, 4), (3, 4), (4, 4)] if described else [(4, 4)])
@@ -282,6 +282,6 @@ def test_labels_of_weight_zero_are_not_learnt() -> None:
     features, labels = blobs(4, 60, 2)
     wrong = np.where(np.arange(60) < 30, labels, 1 - labels)
     weights = (np.arange(60) < 30).astype(float)[:, None]
-    probe = Prober(0).best(features, wrong, SingleLabel(2), weights=weights)
+    probe = ProbeFitter(0).best(features, wrong, SingleLabel(2), weights=weights)
     assert (probe.logits(features).argmax(axis=1) == labels).mean() > 0.9
-    assert (Prober(0).best(features, wrong, SingleLabel(2)).logits(features).argmax(axis=1) == labels).mean() < 0.8
+    assert (ProbeFitter(0).best(features, wrong, SingleLabel(2)).logits(features).argmax(axis=1) == labels).mean() < 0.8
