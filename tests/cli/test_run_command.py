@@ -300,6 +300,7 @@ class TestDryRun:
             (("--max-words", "0"), "--max-words: 0 leaves no text; ask for at least 1."),
             (("--classes", "sport"), "--classes: one class, 'sport', leaves nothing to learn; name two or more."),
             (("--labels", "."), "--labels . is a folder; name a CSV file in it, which need not exist yet."),
+            (("--labels", "nowhere/mine.csv"), "--labels nowhere/mine.csv: there is no folder nowhere; create it, or"),
             (("--device", "abacus"), "--device 'abacus' is not a device"),
             (("--config", "nowhere.yaml"), "There is no file nowhere.yaml."),
             (("--out", "/proc/run"), "The run folder /proc/run cannot be written (No such file or directory); choose"),

@@ -48,11 +48,17 @@ def check_labels_file(path: Path, cells: CellReader, ids: Collection[str]) -> No
     """Check a labels file before a run begins; it need not exist yet.
 
     Raises:
-        UserError: The file cannot be read, lacks a column, or has labels of which none fits the task.
+        UserError: The file cannot be read, lacks a column, has labels of which none fits the task, or there is not even
+            its folder: a run would wait for a file that the user writes elsewhere.
     """
     if path.is_dir():
         raise UserError(
             f"`labels` {path} is a folder; name a CSV file in it, which need not exist yet.", field="labels"
+        )
+    if not path.parent.is_dir():
+        raise UserError(
+            f"`labels` {path}: there is no folder {path.parent}; create it, or name a CSV file in another.",
+            field="labels",
         )
     try:
         rows = rows_of(path)
