@@ -15,6 +15,7 @@ from hybridal.app.trainer.chapter import Chapter, ModelSpec, begin, learner_opti
 from hybridal.app.trainer.snapshot import Snapshot, snapshot, task_of
 from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.observer import Observer
+from hybridal.loop.loop import Experiment
 from hybridal.models.training import forward_passes
 from hybridal.schedules import make_schedule
 
@@ -50,16 +51,21 @@ def begun(project: Project) -> Chapter:
 def test_chapter_learns_the_labels_of_the_snapshot(project: Project) -> None:
     chapter = begun(project)
     assert chapter.learnt() == taken(project).pool
-    assert (chapter.round, chapter.folder.name, chapter.update()) == (1, "001", "retrain")
+    assert (chapter.round, chapter.folder.name) == (1, "001")
 
 
 def test_the_announced_update_allows_for_a_new_encoder(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    chapter = begun(project)
+    chapter, announced = begun(project), Observer()
+    updates: list[str] = []
+    monkeypatch.setattr(announced, "round_started", lambda _round, _of, update: updates.append(update))
     chapter.learner.schedule = make_schedule("fixed:2")
-    assert chapter.update() == "finetune"
-    changed = replace(chapter.learner.label_changes, encoder=EncoderChoice("other", changed=True))
-    monkeypatch.setattr(ActiveLearner, "label_changes", changed)
-    assert chapter.update() == "retrain"
+    monkeypatch.setattr(
+        Experiment,
+        "label_changes",
+        lambda _self, state, last: replace(state.pool.label_changes(), encoder=EncoderChoice("tiny", changed=True)),
+    )
+    assert chapter.learn(announced).update == "retrain"
+    assert updates == ["retrain"]
 
 
 def test_an_export_under_other_names_does_not_change_the_live_model(project: Project, tmp_path: Path) -> None:

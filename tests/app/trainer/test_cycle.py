@@ -92,8 +92,8 @@ def test_first_model_fills_the_queue_and_the_predictions(project: Project) -> No
     # It asks first about what it is least sure of.
     entropies = [predictions[text.row].entropy for _, text in queue]
     assert entropies == sorted(entropies, reverse=True)
-    class_descriptions = [predictions[one] for one in labelled | {text.row for _, text in queue}]
-    assert all(0.5 <= prediction.probability <= 1 and prediction.round == 1 for prediction in class_descriptions)
+    shown = [predictions[one] for one in labelled | {text.row for _, text in queue}]
+    assert all(0.5 <= prediction.probability <= 1 and prediction.round == 1 for prediction in shown)
 
 
 def test_rounds_go_on_in_one_folder_that_is_a_run(project: Project) -> None:
@@ -476,7 +476,8 @@ def test_progress_is_published_during_training(project: Project, monkeypatch: py
     label_some(project, 12, 6)
     cycle.turn()
     assert [values["phase"] for values in written if "phase" in values] == ["loading", "training", "scoring"]
-    told = [(values["done"], values["total"]) for values in written if "phase" not in values]
+    assert {"update": "retrain", "round": 1} in written
+    told = [(values["done"], values["total"]) for values in written if {"done", "phase"} & values.keys() == {"done"}]
     assert told == [(1, 2), (2, 2), (24, 24)], "epochs, then texts that were scored"
     assert written[-1]["seconds_left"] == 0
 

@@ -78,6 +78,13 @@ def test_a_phase_begins_without_the_numbers_of_the_last(project: Project) -> Non
     assert (shown.phase, shown.done, shown.total, shown.seconds_left, shown.round) == ("scoring", 0, 0, None, 3)
 
 
+def test_the_update_is_announced_by_the_learner_that_performs_it(project: Project) -> None:
+    status = Status(project.sessions)
+    status.say("training", update="", round=3)
+    status.round_started(3, None, "retrain")
+    assert (row(project).phase, row(project).update, row(project).round) == ("training", "retrain", 3)
+
+
 def test_progress_is_published_at_intervals_with_the_time_left(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

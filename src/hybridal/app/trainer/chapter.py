@@ -24,7 +24,6 @@ from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.learners.transfer import transfer_learner
 from hybridal.runs.export import export_model
-from hybridal.schedules import decide
 from hybridal.system.files import folder_made_whole, remove_folder, strict_json
 
 
@@ -136,11 +135,6 @@ class Chapter:
         return bool(before and before.last) and not (
             label_changes.added or label_changes.corrected or label_changes.withdrawn
         )
-
-    def update(self, last: bool = False) -> str:
-        """The update that the next round makes; the `last` one, before the model is used, may be another."""
-        label_changes = replace(self.learner.label_changes, last=last)
-        return decide(self.learner.schedule, self.learner.history, label_changes).spec
 
     def learnt(self) -> dict[str, Label]:
         """The label of each pool text that the model has learnt."""

@@ -220,7 +220,7 @@ class Cycle:
             self._finish_request(request, learnt_annotation=now.newest)
             return
         left = expected_seconds(chapter.learner.history, chapter.examples())
-        self.status.say("training", update=chapter.update(last), round=chapter.round + 1, seconds_left=left)
+        self.status.say("training", update="", round=chapter.round + 1, seconds_left=left)
         chapter.learn(self.status, last)
         self._publish(chapter, now.newest, request)
 

@@ -88,6 +88,9 @@ class Status(Observer):
         if moment - self._written >= PROGRESS_PAUSE:
             self._write(done=done, total=total, seconds_left=seconds_left(moment - self._started, done, total))
 
+    def round_started(self, round: int, _of: int | None, update: str) -> None:
+        self._write(round=round, update=update)
+
     def epoch_done(self, epoch: int, of: int) -> None:
         self.progress(epoch, of)
 
