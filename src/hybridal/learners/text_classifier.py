@@ -301,7 +301,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return from which confidence texts can be answered without a person, with a guaranteed error.
 
         It is tested on random labels that the model has not learnt: validation texts. The guarantee is for new texts
-        like those, and for one look: whoever takes the first of k models that keeps it asks for a confidence of
+        like those, and for one look: to take the first of k models that keeps it, ask for a confidence of
         `1 - (1 - confidence) / k`.
 
         Args:

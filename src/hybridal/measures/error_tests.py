@@ -1,10 +1,11 @@
 """Exact tests of "more than a stated share is wrong", from a random sample: the base of every promise.
 
-A small p-value says that so few errors are improbable if the share were above the stated one. There are two kinds of
+A small p-value says that this few errors are improbable if the share were above the stated one. There are two kinds of
 populations: unlimited (new texts like these: binomial) and a list of known size (hypergeometric). And there are two
-kinds of users. Whoever looks once gets the exact p-value. Whoever looks after every label and stops when it is small
-would reach any bound by luck; for them the p-value is the inverse of a test martingale, which is small at *some* look
-with at most the stated probability (Ville's inequality). Without an error it takes about a tenth more labels.
+kinds of use. For a single look, the p-value is exact. If one looks after every label and stops when it is small, it
+would reach any bound by luck; for repeated looks the p-value is the inverse of a test martingale, which is small at
+*some* look with at most the stated probability (Ville's inequality). Without an error it takes about a tenth more
+labels.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def rate_p_value(errors: ArrayLike, n: ArrayLike, rate: float, many_looks: bool 
         errors: How many of them are wrong; an array tests several samples.
         n: How many there are.
         rate: The share of wrong texts that the test shall rule out.
-        many_looks: Whether somebody looks again and again while n grows.
+        many_looks: Whether the test is repeated while n grows.
 
     Returns:
         The p-values; one at most `1 - confidence` rules the rate out.
@@ -56,7 +57,7 @@ def rate_p_value(errors: ArrayLike, n: ArrayLike, rate: float, many_looks: bool 
 def count_p_value(found: ArrayLike, n: ArrayLike, total: ArrayLike, population: int) -> NDArray[np.float64]:
     """Test whether a list has at least `total` texts of a kind, by how many a growing random sample of it has.
 
-    The sample is drawn without replacement, and somebody may look at each of its labels.
+    The sample is drawn without replacement, and the test may be repeated after each of its labels.
 
     Args:
         found: How many texts of the kind are in the sample.
@@ -80,13 +81,13 @@ def count_p_value(found: ArrayLike, n: ArrayLike, total: ArrayLike, population: 
 
 
 def labels_for(rate: float, confidence: float, errors: int = 0, many_looks: bool = False) -> int:
-    """Return the smallest random sample that rules a rate out, with so many errors among it.
+    """Return the size of the smallest random sample that rules a rate out, given how many errors it has.
 
     Args:
         rate: The share of wrong texts that shall be ruled out.
         confidence: How sure it shall be.
         errors: How many errors the sample has.
-        many_looks: Whether somebody looks again and again.
+        many_looks: Whether the test is repeated while the sample grows.
 
     Raises:
         UserError: If rate or confidence is no share.
@@ -113,7 +114,7 @@ def labels_for(rate: float, confidence: float, errors: int = 0, many_looks: bool
 def _log_ways(
     found: NDArray[np.int64], n: NDArray[np.int64], total: NDArray[np.int64], population: int
 ) -> NDArray[np.float64]:
-    """The logarithm of how many samples have so many texts of a kind: the likelihood up to a constant."""
+    """The logarithm of how many samples have `found` texts of a kind: the likelihood up to a constant."""
     ways = _log_choose(total, found) + _log_choose(population - total, n - found)
     return np.where(total < found, -np.inf, ways)
 

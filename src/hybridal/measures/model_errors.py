@@ -13,7 +13,7 @@ from hybridal.core.pool import Pool
 from hybridal.measures.certainty import TOO_FEW, wilson
 from hybridal.measures.objective import Objective
 
-# What is assumed of a model that was compared with nobody: as if it had been right on 9 of 10 texts.
+# The prior of a model that was not compared yet: as if it had been right on 9 of 10 texts.
 PRIOR_SHARE, PRIOR_TEXTS = 0.9, 10.0
 # A class is assumed to be like all classes, as if it had been compared on this many texts.
 CLASS_TEXTS = 10.0
@@ -28,42 +28,42 @@ class ClassErrors:
     """How a model labels one class, compared with people.
 
     Attributes:
-        said: How many of the compared texts the model gave the class.
-        meant: How many of them people gave the class.
+        predicted: How many of the compared texts the model gave the class.
+        actual: How many of them people gave the class.
         right: How many both gave it.
 
-    >>> found = ClassErrors(said=20, meant=12, right=12)
+    >>> found = ClassErrors(predicted=20, actual=12, right=12)
     >>> found.precision_interval, found.over_called, ClassErrors(5, 5, 2).over_called
     ((0.387, 0.781), True, None)
     """
 
-    said: int
-    meant: int
+    predicted: int
+    actual: int
     right: int
 
     @property
     def precision_interval(self) -> tuple[float, float]:
         """The 95% interval of the share of its labels of this class that are right."""
-        return _rounded(wilson(self.right, self.said))
+        return _rounded(wilson(self.right, self.predicted))
 
     @property
     def recall_interval(self) -> tuple[float, float]:
         """The 95% interval of the share of people's texts of this class that it finds."""
-        return _rounded(wilson(self.right, self.meant))
+        return _rounded(wilson(self.right, self.actual))
 
     @property
     def over_called(self) -> bool | None:
         """Whether it gives the class more often than people do; None if there are too few texts to tell."""
-        return self._exceeds(self.said - self.right, self.meant - self.right)
+        return self._exceeds(self.predicted - self.right, self.actual - self.right)
 
     @property
     def under_called(self) -> bool | None:
         """Whether it gives the class less often than people do; None if there are too few texts to tell."""
-        return self._exceeds(self.meant - self.right, self.said - self.right)
+        return self._exceeds(self.actual - self.right, self.predicted - self.right)
 
     def _exceeds(self, more: int, less: int) -> bool | None:
         """The exact sign test on the texts about which the model and people differ (McNemar)."""
-        if max(self.said, self.meant) < MIN_COMPARED:
+        if max(self.predicted, self.actual) < MIN_COMPARED:
             return None
         n = more + less
         return bool(sum(comb(n, k) for k in range(more, n + 1)) / 2**n < LEVEL)
@@ -106,12 +106,12 @@ def model_errors(model: Ints, people: Ints, objective: Objective) -> ModelErrors
 
     >>> from hybridal.measures.objective import SingleLabel
     >>> model_errors(np.array([0, 0, 1]), np.array([0, 1, 1]), SingleLabel(2)).classes
-    (ClassErrors(said=2, meant=1, right=1), ClassErrors(said=1, meant=2, right=1))
+    (ClassErrors(predicted=2, actual=1, right=1), ClassErrors(predicted=1, actual=2, right=1))
     """
     own, theirs = objective.targets(model), objective.targets(people)
     known = ~np.isnan(own) & ~np.isnan(theirs)
-    said, meant = (own > 0) & known, (theirs > 0) & known
-    counts = np.stack([said.sum(axis=0), meant.sum(axis=0), (said & meant).sum(axis=0)], axis=1)
+    predicted, actual = (own > 0) & known, (theirs > 0) & known
+    counts = np.stack([predicted.sum(axis=0), actual.sum(axis=0), (predicted & actual).sum(axis=0)], axis=1)
     alike = int((((own == theirs) | ~known).all(axis=1)).sum())
     return ModelErrors(len(model), alike, tuple(ClassErrors(*map(int, row)) for row in counts))
 
@@ -180,10 +180,10 @@ def trusted_rows(pool: Pool, rows: Ints, objective: Objective) -> Ints:
     return rows[~np.isin(rows, refused)]
 
 
-def _weights(right: Ints, said: Ints, guessing: float) -> NDArray[np.float64]:
-    """The weight of each class, of which `said` labels were compared."""
-    overall = (right.sum() + PRIOR_SHARE * PRIOR_TEXTS) / (said.sum() + PRIOR_TEXTS)
-    share = (right + overall * CLASS_TEXTS) / (said + CLASS_TEXTS)
+def _weights(right: Ints, predicted: Ints, guessing: float) -> NDArray[np.float64]:
+    """The weight of each class, of which `predicted` labels were compared."""
+    overall = (right.sum() + PRIOR_SHARE * PRIOR_TEXTS) / (predicted.sum() + PRIOR_TEXTS)
+    share = (right + overall * CLASS_TEXTS) / (predicted + CLASS_TEXTS)
     weights: NDArray[np.float64] = np.maximum(0.0, (share - guessing) / (1 - guessing)) ** 2
     return weights
 

@@ -31,7 +31,7 @@ CONFIDENCE = 0.95
 THRESHOLDS = 12  # from the strictest, which passes without any error only, to that which answers everything
 FAVOURED = 0.9  # of the error probability is for the most promising threshold; chosen in simulations, as is THRESHOLDS
 ABUNDANT = 100_000  # labels; a promise that needs more is not to be had by labelling
-LIKELY = 0.8  # how probable a promise is with the labels that are said to be needed
+LIKELY = 0.8  # how probable a promise is with the stated number of labels
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def promise(
         unlabelled: The confidences of other texts of the same kind, such as a random sample of the pool.
         max_error: The highest share of wrong answers.
         confidence: The probability with which the promise shall hold.
-        many_looks: Whether somebody looks again and again while labels arrive.
+        many_looks: Whether the test is repeated while labels arrive.
 
     Returns:
         The promise; without a threshold if nothing can be promised.
@@ -188,7 +188,7 @@ def labels_needed(
         unlabelled: The confidences of texts like those of the random labels.
         max_error: The highest share of wrong answers.
         confidence: The probability with which the promise shall hold.
-        many_looks: Whether somebody looks again and again while labels arrive.
+        many_looks: Whether the test is repeated while labels arrive.
 
     Returns:
         The number of labels with which a promise is likely; None if the model is too unsure for any number of them.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hybridal.models.transformer import TransformerModel
 
 Notify = Callable[[str], None]
-NOBODY = Callback(lambda _texts: {})
+NO_PEOPLE = Callback(lambda _texts: {})
 
 
 def silent(_message: str) -> None:
@@ -157,7 +157,7 @@ def build_team(
     if isinstance(model, ModelAnnotator):
         model.begin(task, folder, notify)
     none_known = not (task.train.labels != UNKNOWN).any()
-    people = None if people is None and none_known else Oracle(task, people or NOBODY)
+    people = None if people is None and none_known else Oracle(task, people or NO_PEOPLE)
     return Team(model, people, OVERLAP if settings.overlap is None else settings.overlap)
 
 

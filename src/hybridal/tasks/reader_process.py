@@ -1,4 +1,4 @@
-"""Start a program that reads a file from somebody else, and which may fail safely."""
+"""Read an untrusted file in a program of its own, which may fail safely."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ class Draw(Base):
 
 
 class ServedText(Base):
-    """A text that the queue gave to somebody before anyone had labelled it; so nobody picked it for what it says."""
+    """A text that the queue served before it was labelled: its first annotator did not pick it by its content."""
 
     __tablename__ = "served_texts"
 

@@ -96,7 +96,7 @@ def label_rows(sessions: Sessions) -> Iterable[dict[str, Any]]:
     """All texts that were labelled or skipped, in the order in which they were added; each iteration reads them again.
 
     `label` is None if people disagree or only skipped; `drawn` says how the first annotator came to the text (see
-    `Annotation`; language models count only if nobody else labelled it); `at` is the time of the last annotation;
+    `Annotation`; language models count only if no person labelled it); `at` is the time of the last annotation;
     `annotations` has the current annotation of each person. The other columns of the uploaded files follow, None if a
     text has no value.
 

@@ -21,7 +21,7 @@ SetRating = tuple[str, str, SetAnswer]  # text, person, classes
 class ClassAgreement:
     """Krippendorff's α of the decisions on one class with its 95% interval; None where it is undefined.
 
-    There is no interval where nobody disagrees: resampling does not tell how rare a disagreement is. `texts` counts
+    There is no interval without a disagreement: resampling does not tell how rare a disagreement is. `texts` counts
     the texts on which two or more people decided it, and `given` how often one of them gave it.
     """
 

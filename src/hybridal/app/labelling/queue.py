@@ -42,7 +42,7 @@ _ROWS: BindParameter[int] = bindparam("rows", expanding=True)
 _DELETE_EXPIRED = delete(Lease).where(Lease.until <= bindparam("time"))
 _LEASE = insert(Lease).execution_options(**PIPELINED)
 _EXTEND = update(Lease).where(Lease.person_number == _ME).values(until=Lease.until + bindparam("more"))
-# Texts that somebody has labelled already were perhaps picked by them, so they do not become served ones.
+# A text that is labelled already was perhaps picked by its annotator, so it does not become a served one.
 _UNSERVED = select(Text.row).where(Text.row.in_(_ROWS), Text.vote_count == 0)
 _UNSERVED = _UNSERVED.where(~select(ServedText).where(ServedText.text_row == Text.row).exists())
 _SERVE = insert(ServedText).from_select(["text_row"], _UNSERVED).execution_options(**PIPELINED)

@@ -1,4 +1,4 @@
-"""Draw texts at random from all that nobody has labelled, and set them aside for validation."""
+"""Draw texts at random from all that are not labelled yet, and set them aside for validation."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def set_aside(session: Session, settings: Mapping[str, Any], n: int) -> int:
     """Draw texts at random and set them aside for validation, so that people are asked for them; return how many.
 
     They are drawn from all texts that no person and no file has annotated. Those that the model has queued, that
-    somebody has on the screen or that a language model has labelled can be drawn like all others; without them the
-    labels would be no random sample. Labels by a language model are withdrawn, because validation never uses them.
+    are on a screen or that a language model has labelled can be drawn like all others; without them the labels would
+    be no random sample. Labels by a language model are withdrawn, because validation never uses them.
     """
     exclusive(session)
     annotated = select(Annotation.text_row).join(Person).where(Person.kind != "llm")

@@ -144,7 +144,7 @@ def summary(host: Host, one: HostedProject) -> ProjectSummary:
 
 
 def _activity(session: Session) -> dict[str, object]:
-    """Who works on a project, and when somebody last did."""
+    """Who works on a project, and the time of the last activity."""
     people = session.execute(
         select(Person.name, Person.joined, Person.active).where(Person.kind == "person").order_by(Person.number)
     ).all()
