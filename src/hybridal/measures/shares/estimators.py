@@ -1,0 +1,201 @@
+"""Estimate shares and trends from random labels and a model's predictions: prediction-powered, design-based.
+
+Everything that is estimated here is a weighted sum of labels over all texts: a share has the weights 1/N, the share of
+a group 1/N within the group, the slope of a regression its least-squares weights. Each random label yields one value
+whose expectation is that sum, whatever the model's errors are:
+
+    known labels + predictions of the other texts + (label - prediction) / probability of the draw
+
+Only texts that were not labelled before a draw can be drawn, so texts that a model chose are counted and never stand
+for others. The mean of the values is the estimate (PPI++, 2311.01453; the values are the pseudo-outcomes of
+design-based supervised learning, 2306.04746), their spread its interval. Predictions are multiplied by a λ that
+minimises the spread, 0 or more; for each value, λ comes from the other labels, so it cannot adapt to the value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridal.core.outputs import Floats, Ints
+from hybridal.measures.shares.bounded_mean import mean_interval
+from hybridal.measures.shares.labelled_texts import Flags, LabelledTexts
+
+PRIOR_LABELS = 10  # λ begins at 1, the best one of calibrated predictions, with the weight of this many labels
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A weighted sum of the labels of some texts.
+
+    Attributes:
+        rows: Whether each text belongs to it; the draw is conditioned on how many random labels do.
+        weights: The weight of each text, (N,); 0 outside of `rows`.
+        is_share: Whether it is a share, which is never below 0 or above 1.
+
+    Example:
+        >>> share_of(np.array([True, False, True])).weights.tolist()
+        [0.5, 0.0, 0.5]
+        >>> slope_on(np.array([0.0, 1.0, 2.0])).weights.tolist()
+        [-0.5, 0.0, 0.5]
+    """
+
+    rows: Flags
+    weights: Floats
+    is_share: bool
+
+
+def share_of(rows: Flags) -> Target:
+    """The share of a class among these texts."""
+    return Target(rows, rows / max(1, int(rows.sum())), is_share=True)
+
+
+def slope_on(values: Floats) -> Target:
+    """The slope of the least-squares line of the labels on a number of each text; texts with NaN are left out."""
+    rows = ~np.isnan(values)
+    centred = np.where(rows, values - values[rows].mean(), 0.0)
+    return Target(rows, centred / (centred**2).sum(), is_share=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """One estimate and its interval for each class; NaN without a random label.
+
+    Attributes:
+        value: The estimates, (C,).
+        low: The lower ends.
+        high: The upper ends.
+        labels: How many random labels there are.
+    """
+
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    labels: int
+
+
+def estimate(texts: LabelledTexts, target: Target, confidence: float = 0.95, powered: bool = True) -> Estimates:
+    """Estimate a weighted sum of labels, for each class.
+
+    Args:
+        texts: Texts, predictions and random labels.
+        target: What to estimate, such as `share_of` all texts.
+        confidence: The probability with which each interval contains the truth.
+        powered: Use the predictions; without them the estimate comes from random labels alone.
+
+    Returns:
+        The estimates.
+
+    Raises:
+        UserError: If the confidence is no share.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> labels = rng.random(2000) < 0.3
+        >>> predicted = np.where(labels, 0.7, 0.1)[:, None]
+        >>> drawn = rng.choice(2000, 150, replace=False)
+        >>> targets = np.full((2000, 1), np.nan)
+        >>> targets[drawn, 0] = labels[drawn]
+        >>> from hybridal.core.provenance import RandomDraw
+        >>> texts = LabelledTexts(targets, predicted > 0.5, predicted[None], [RandomDraw(np.ones(2000, bool), drawn)])
+        >>> found = [estimate(texts, share_of(np.ones(2000, bool)), powered=with_model) for with_model in (True, False)]
+        >>> [(one.value.round(2).item(), one.low.round(2).item(), one.high.round(2).item()) for one in found]
+        [(0.3, 0.29, 0.31), (0.25, 0.19, 0.32)]
+    """
+    slopes, offsets = _tuning(texts) if powered else np.zeros((2, len(texts.random_rows), texts.targets.shape[1]))
+    values, bounds, size = _values(texts, target, slopes, offsets)
+    if not len(values):
+        nothing = np.full(texts.targets.shape[1], np.nan)
+        return Estimates(nothing, nothing, nothing, 0)
+    drawn = len(values) / size if size else 0.0
+    ends = mean_interval(values, bounds[0], bounds[1], confidence, drawn)
+    value = values.mean(axis=0)
+    if target.is_share:
+        least, most = _possible(texts.targets[target.rows])
+        ends, value = np.clip(ends, least[:, None], most[:, None]), np.clip(value, least, most)
+    return Estimates(value, ends[:, 0], ends[:, 1], len(values))
+
+
+def _tuning(texts: LabelledTexts) -> tuple[Floats, Floats]:
+    """Return λ and a constant for each random label and class, from the other random labels, (n, C) each.
+
+    The constant matters for weights that do not sum to the same over drawn texts as over all, such as those of slopes.
+    """
+    rows = texts.random_rows
+    labels, predicted = texts.targets[rows], texts.predicted_of(rows)
+    spread = PRIOR_LABELS * texts.predicted.var(axis=1).mean(axis=0)
+    others = max(1, len(rows) - 1)
+    mean_label, mean_predicted = ((part.sum(axis=0) - part) / others for part in (labels, predicted))
+    products, squares = labels * predicted, predicted**2
+    covariance = products.sum(axis=0) - products - others * mean_label * mean_predicted
+    variance = np.maximum(squares.sum(axis=0) - squares - others * mean_predicted**2, 0.0)
+    with np.errstate(invalid="ignore"):
+        slopes = np.maximum((covariance + spread) / (variance + spread), 0.0)
+    slopes = np.nan_to_num(slopes)  # a prediction that is the same for all texts tells nothing
+    return slopes, mean_label - slopes * mean_predicted
+
+
+def _values(
+    texts: LabelledTexts, target: Target, slopes: Floats, offsets: Floats
+) -> tuple[Floats, tuple[Floats, Floats], float]:
+    """Return one value for each random label of the target, the bounds of such values, and how many could be drawn."""
+    classes = texts.targets.shape[1]
+    found, lows, highs, sizes, first = [np.empty((0, classes))], [], [], [], 0
+    for draw in texts.draws:
+        number = np.arange(first, first := first + len(draw.drawn))
+        kept = target.rows[draw.drawn]
+        rows, tuned = draw.drawn[kept], number[kept]
+        if not len(rows):
+            continue
+        frame = target.rows & draw.frame
+        size, weights = int(frame.sum()), target.weights[frame]
+        known = _known_sum(texts, target, ~draw.frame)
+        sums = np.stack([weights @ predicted[frame] for predicted in texts.predicted])  # (models, C)
+        slope, offset = slopes[tuned], offsets[tuned]
+        if len(rows) == size:  # all are labelled: nothing is left to predict
+            slope, offset = np.zeros_like(slope), np.zeros_like(offset)
+        fixed = known + slope * sums[texts.fold[rows]] + offset * weights.sum()
+        error = texts.targets[rows] - slope * texts.predicted_of(rows) - offset
+        found.append(fixed + size * target.weights[rows][:, None] * error)
+        low, high = _extremes(texts, frame, target.weights, slope.mean(axis=0), offset.mean(axis=0))
+        lows.append(fixed.mean(axis=0) + size * low)
+        highs.append(fixed.mean(axis=0) + size * high)
+        sizes.append(size)
+    if not sizes:
+        return found[0], (np.empty(classes), np.empty(classes)), 0.0
+    values = np.concatenate(found)
+    bounds = np.minimum(np.min(lows, axis=0), values.min(axis=0)), np.maximum(np.max(highs, axis=0), values.max(axis=0))
+    return values, bounds, float(np.mean(sizes))
+
+
+def _known_sum(texts: LabelledTexts, target: Target, known: Flags) -> Floats:
+    rows = known & target.rows
+    found: Floats = target.weights[rows] @ texts.targets[rows]
+    return found
+
+
+def _extremes(texts: LabelledTexts, frame: Flags, weights: Floats, slope: Floats, offset: Floats) -> tuple[Floats, ...]:
+    """Return the lowest and highest weighted error that a text of the frame could have, for each class."""
+    predicted, weight = slope * texts.predicted[0][frame] + offset, weights[frame][:, None]
+    errors = np.stack([weight * (label - predicted) for label in (0.0, 1.0)])
+    return errors.min(axis=(0, 1)), errors.max(axis=(0, 1))
+
+
+def _possible(targets: Floats) -> tuple[Floats, Floats]:
+    """Return between which shares the labels of people leave room."""
+    return (targets == 1).sum(axis=0) / len(targets), 1 - (targets == 0).sum(axis=0) / len(targets)
+
+
+def count_of_answers(texts: LabelledTexts, target: Target) -> Floats:
+    """Return the naive estimates, for each class: the same sum over the model's answers."""
+    found: Floats = target.weights @ texts.answers.astype(np.float64)
+    return found
+
+
+def random_rows_of(texts: LabelledTexts, target: Target) -> Ints:
+    """Return the rows of the random labels that an estimate of the target uses."""
+    rows = texts.random_rows
+    found: Ints = rows[target.rows[rows]]
+    return found
