@@ -106,6 +106,7 @@ def test_promises_are_in_the_config_the_card_and_a_file_of_their_own(tmp_path: P
     card = (target / "README.md").read_text()
     assert "by 400 random labels that it has not learnt" in card
     assert "| at most 1% | nothing | – |\n| at most 2% | 50% | 0.9000 |\n" in card
+    assert "| 90% | 0.3000 |\n| 95% | 0.3000 |\n" in card
 
 
 def test_promises_of_the_encoder_are_removed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hybridal import __version__
 from hybridal.core.rounds import Metrics, MultiLabelMetrics, Round
 from hybridal.core.rules import parse_thresholds
 from hybridal.measures.certainty import accuracy_in_words, f1_in_words, known, micro_f1_in_words
-from hybridal.measures.evidence import MAX_ERRORS, Evidence
+from hybridal.measures.evidence import COVERAGES, MAX_ERRORS, Evidence
 from hybridal.measures.guessing import guessing_in_words
 from hybridal.runs.settings import Settings
 from hybridal.tasks.task import Split, Task
@@ -79,6 +79,10 @@ def _promises(evidence: Evidence | None) -> str:
         else f"| at most {each.max_error:.0%} | {each.share:.0%} | {each.threshold:.4f} |\n"
         for each in map(evidence.promise, MAX_ERRORS)
     )
+    sets = "".join(
+        f"| {each.coverage:.0%} | {'all classes' if each.threshold is None else f'{each.threshold:.4f}'} |\n"
+        for each in map(evidence.set_rule, COVERAGES)
+    )
     return f"""
 How many texts the model can answer alone, so that the {kinds} is wrong in no more of them than stated, with 95%
 confidence for each row by itself, by {len(evidence)} random labels that it has not learnt:
@@ -86,7 +90,14 @@ confidence for each row by itself, by {len(evidence)} random labels that it has 
 | wrong answers | texts answered | from this confidence |
 |---|---|---|
 {rows}
-`hybridal predict --max-error 0.02` marks which texts it answers. This holds for new texts like those labelled.
+From which probability a class belongs to the set of a text, so that at least this share of the sets has all true
+classes of its text, with the same confidence:
+
+| sets | from this probability |
+|---|---|
+{sets}
+`hybridal predict --max-error 0.02 --sets 0.95` marks which texts it answers, and writes the sets. This holds for new
+texts like those labelled.
 """
 
 

@@ -17,6 +17,7 @@ from hybridal.core.encoder_choice import EncoderChoice
 from hybridal.core.observer import Observer
 from hybridal.loop.loop import Experiment
 from hybridal.models.training import forward_passes
+from hybridal.runs.export import read_evidence
 from hybridal.schedules import make_schedule
 
 from ..copies import copied
@@ -80,6 +81,13 @@ def test_an_export_under_other_names_does_not_change_the_live_model(project: Pro
     assert not classifier.module.training
     assert [parameter._version for parameter in parameters] == versions  # the weights were not written to
     assert all(torch.equal(weights[name], value) for name, value in classifier.weights().items())
+
+
+def test_an_exported_model_carries_the_labels_that_test_its_promises(project: Project, tmp_path: Path) -> None:
+    write_model(begun(project), ["one", "two"], tmp_path / "model")
+    found = read_evidence(tmp_path / "model")
+    assert found is not None
+    assert len(found) == len(taken(project).validation) > 0
 
 
 def test_labels_of_texts_that_came_later_wait_for_the_next_chapter(project: Project) -> None:

@@ -290,7 +290,8 @@ def continue_with(last: Chapter, runs: Path, spec: ModelSpec, learner: ActiveLea
 
 def write_model(chapter: Chapter, classes: Sequence[str], target: Path) -> None:
     """Export the model under the current class names, which may differ from those that the chapter began with."""
-    model, learner = chapter.model, chapter.learner
+    model, learner, last = chapter.model, chapter.learner, chapter.learner.history[-1]
     task = replace(learner.experiment.task, classes=tuple(classes))
+    evidence = model.random_labels(learner.pool).evidence(model.classifier, last.temperature, last.thresholds)
     classifier = model.classifier.with_class_names(task.classes)
-    export_model(classifier, model.encoder, task, learner.settings, learner.history[-1], target)
+    export_model(classifier, model.encoder, task, learner.settings, last, target, evidence)
