@@ -322,7 +322,7 @@ def test_label_studio_export_is_imported_once(page: Page, app: Served) -> None:
 def test_the_keyboard_stays_on_a_class_while_it_changes(page: Page, app: Served) -> None:
     page.get_by_label("Name of a", exact=True).fill("apple")
     page.keyboard.press("Tab")
-    description = page.get_by_label("What belongs here of apple")
+    description = page.get_by_label("What belongs in apple")
     expect(description).to_be_focused()
     page.keyboard.type("fruit")
     page.keyboard.press("Tab")

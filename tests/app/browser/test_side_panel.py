@@ -89,7 +89,7 @@ def test_text_comes_first_when_zoomed_in(window: Window, tmp_path: Path) -> None
 
 def test_help_says_what_the_classes_mean(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
     page = window.open(app.link, at="/settings")
-    page.get_by_label("What belongs here of b").fill("All that rolls: <b>balls</b>, wheels")
+    page.get_by_label("What belongs in b").fill("All that rolls: <b>balls</b>, wheels")
     page.keyboard.press("Tab")
     expect(page.get_by_label("Examples of b")).to_be_focused()
     page.keyboard.type("A red ball")
