@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Dialog, expect
 
-from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.text_search import MAX_COUNTED
 from hybridal.app.labelling.texts import add
@@ -50,6 +52,17 @@ def test_texts_are_deleted_one_by_one_and_all_that_were_found_and_come_back(wind
     expect(found).to_have_text("0 texts")
     with app.project.reads() as session:
         assert counts(session)["texts"] == 20
+
+
+def test_a_text_that_was_skipped_and_undone_shows_its_history(window: Window, app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        annotate(session, me(app.project), "t12", "skip", key="1")
+        undo(session, me(app.project), "2")
+    page = window.open(app.link)
+    page.goto(f"{app.address}/texts?search=text+12")
+    page.get_by_role("button", name="Open").click()
+    history = page.get_by_role("dialog").locator(".history li")
+    expect(history).to_have_text([re.compile("^me undid that"), re.compile("^me skipped it")])
 
 
 def test_large_counts_are_approximate_until_texts_are_deleted(window: Window, app: Served) -> None:

@@ -128,9 +128,10 @@ function history(annotations, classes) {
   if (!annotations.length) return el("p", { class: "muted small" }, t("No annotations yet."));
   const given = (annotation) => (annotation.classes ? setBadges(annotation, classes) : [bdi(annotation.class)]);
   const described = (annotation) => {
-    const names = { person: el("b", {}, bdi(annotation.person)), classes: el("span", {}, ...given(annotation)) };
-    if (annotation.action === "skip") return tParts("{person} skipped it", names);
-    if (annotation.action === "withdraw") return tParts("{person} undid that", names);
+    const person = el("b", {}, bdi(annotation.person));
+    if (annotation.action === "skip") return tParts("{person} skipped it", { person });
+    if (annotation.action === "withdraw") return tParts("{person} undid that", { person });
+    const names = { person, classes: el("span", {}, ...given(annotation)) };
     return annotation.decides ? tParts("{person} decided for {classes}", names) : tParts("{person} chose {classes}", names);
   };
   const flag = ({ flagged }) => (flagged ? ` ${t("and flagged it")}` : null);
