@@ -30,6 +30,8 @@ class RandomDraw:
     Attributes:
         frame: Whether each text could be drawn.
         drawn: The rows that were drawn and have a label.
+        covers: Which texts were in the frame or labelled before; None: all of them. Others were added later, or the
+            draw was not about them.
 
     Example:
         >>> draw = RandomDraw(frame=np.array([True, True, False, True, True]), drawn=np.array([3]))
@@ -39,6 +41,12 @@ class RandomDraw:
 
     frame: NDArray[np.bool_]
     drawn: Ints
+    covers: NDArray[np.bool_] | None = None
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """Which texts the draw says something about."""
+        return np.ones(len(self.frame), dtype=bool) if self.covers is None else self.covers
 
     @property
     def probability(self) -> float:

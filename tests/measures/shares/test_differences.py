@@ -13,8 +13,8 @@ def test_with_wilson_intervals_it_is_the_method_of_newcombe() -> None:
     parts = []
     for hits, n in counts:
         low, high = proportion_confint(hits, n, method="wilson")
-        parts.append(Estimates(np.array([hits / n]), np.array([low]), np.array([high]), n))
+        parts.append(Estimates(np.array([hits / n]), np.array([low]), np.array([high]), np.array([n])))
     found = difference(*parts)
     low, high = confint_proportions_2indep(*counts[0], *counts[1], method="newcomb", compare="diff")
     assert (found.low[0], found.high[0]) == pytest.approx((low, high))
-    assert found.labels == 200
+    assert found.labels.tolist() == [200]

@@ -151,3 +151,79 @@ def test_a_target_is_any_weighted_sum() -> None:
     texts = labelled(labels, predicted, np.arange(500))
     found = estimate(texts, Target(np.ones(500, dtype=bool), weights, is_share=False))
     assert found.value[0] == pytest.approx(weights @ labels)
+
+
+# What ppi-python 0.2.3 gives for these populations: `ppi_mean_pointestimate`, `ppi_mean_ci`, `ppi_ols_pointestimate`
+# and `ppi_ols_ci` with its tuned λ. It is no dependency of the tests, because it needs numba.
+PPI = {
+    (0.3, 1.5, 20): [(0.3022173, 0.2785518, 0.3258828), (0.0012459, -0.0055816, 0.0080754)],
+    (0.1, 2.5, 21): [(0.1030064, 0.0900955, 0.1159174), (-0.0003953, -0.0044799, 0.0036887)],
+}
+
+
+@pytest.mark.parametrize(("share", "strength", "seed"), PPI)
+def test_it_agrees_with_the_library_of_prediction_powered_inference(share: float, strength: float, seed: int) -> None:
+    labels, predicted = population(20_000, share, strength, seed)
+    drawn = np.random.default_rng(seed).choice(20_000, 1000, replace=False)
+    column = np.random.default_rng(seed + 100).integers(0, 12, 20_000).astype(float)
+    targets = share_of(np.ones(20_000, dtype=bool)), slope_on(column)
+    for target, (value, low, high) in zip(targets, PPI[share, strength, seed], strict=True):
+        found = estimate(labelled(labels, predicted, drawn), target)
+        width = high - low
+        assert found.value[0] == pytest.approx(value, abs=0.02 * width)
+        assert (found.low[0], found.high[0]) == pytest.approx((low, high), abs=0.05 * width)
+
+
+def test_draws_about_a_part_of_the_texts_stand_for_that_part() -> None:
+    """Two uploads, of which texts were drawn separately, and a later draw from all texts."""
+    rng, held, values = np.random.default_rng(22), 0, []
+    first, predicted_first = population(1500, 0.1, 1.5, 23)
+    second, predicted_second = population(600, 0.6, 1.5, 24)
+    labels, predicted = np.concatenate([first, second]), np.concatenate([predicted_first, predicted_second])
+    early = np.arange(2100) < 1500
+    for _ in range(100):
+        drawn = [rng.choice(1500, 40, replace=False), 1500 + rng.choice(600, 60, replace=False)]
+        rest = np.ones(2100, dtype=bool)
+        rest[np.concatenate(drawn)] = False
+        drawn.append(rng.choice(np.flatnonzero(rest), 30, replace=False))
+        frames = [RandomDraw(early, drawn[0], early), RandomDraw(~early, drawn[1], ~early), RandomDraw(rest, drawn[2])]
+        texts = replace(labelled(labels, predicted, np.concatenate(drawn)), draws=frames)
+        found = estimate(texts, share_of(np.ones(2100, dtype=bool)))
+        values.append(found.value[0])
+        held += found.low[0] <= labels.mean() <= found.high[0]
+    assert np.mean(values) == pytest.approx(labels.mean(), abs=4 * np.std(values) / 10)
+    assert held >= 88
+
+
+def test_texts_that_no_draw_covers_add_their_whole_range() -> None:
+    labels, predicted = population(1000, 0.3, 1.5, 25)
+    early = np.arange(1000) < 900
+    drawn = np.random.default_rng(26).choice(900, 200, replace=False)
+    part = estimate(labelled(labels[:900], predicted[:900], drawn), share_of(np.ones(900, dtype=bool)))
+    texts = replace(labelled(labels, predicted, drawn), draws=[RandomDraw(early, drawn, early)])
+    found = estimate(texts, share_of(np.ones(1000, dtype=bool)))
+    assert found.low[0] == pytest.approx(0.9 * part.low[0], abs=0.005)
+    assert found.high[0] == pytest.approx(0.9 * part.high[0] + 0.1, abs=0.005)
+
+
+def test_a_class_that_people_left_open_has_fewer_labels() -> None:
+    labels, predicted = population(500, 0.3, 1.5, 27)
+    drawn, chosen = np.arange(100), np.arange(100, 150)
+    texts = labelled(labels, predicted, drawn, chosen)
+    both = np.repeat(texts.targets, 2, axis=1)
+    both[:40, 1] = np.nan  # open for some random texts
+    both[100:110, 1] = np.nan  # and for some that were chosen before the draw
+    two = replace(
+        texts, targets=both, answers=np.repeat(texts.answers, 2, 1), predicted=np.repeat(texts.predicted, 2, 2)
+    )
+    found, alone = (
+        estimate(two, share_of(np.ones(500, dtype=bool))),
+        estimate(texts, share_of(np.ones(500, dtype=bool))),
+    )
+    assert found.labels.tolist() == [100, 60]
+    assert (found.low[0], found.high[0]) == pytest.approx((alone.low[0], alone.high[0]))
+    fewer = estimate(
+        replace(texts, draws=[replace(texts.draws[0], drawn=drawn[40:])]), share_of(np.ones(500, dtype=bool))
+    )
+    widened = (found.high[1] - found.low[1]) - (fewer.high[0] - fewer.low[0])
+    assert widened == pytest.approx(10 / 500, abs=0.002)

@@ -21,7 +21,7 @@ def difference(first: Estimates, second: Estimates) -> Estimates:
         The differences, with the confidence of both.
 
     Example:
-        >>> one, two = (Estimates(*(np.array([p + d]) for d in (0, -0.03, 0.04)), labels=100) for p in (0.3, 0.2))
+        >>> one, two = (Estimates(*(np.array([p + d]) for d in (0, -0.03, 0.04)), np.array([100])) for p in (0.3, 0.2))
         >>> found = difference(one, two)
         >>> found.value.round(2).tolist(), found.low.round(2).tolist(), found.high.round(2).tolist()
         ([0.1], [0.05], [0.15])

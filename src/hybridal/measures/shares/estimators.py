@@ -7,21 +7,29 @@ whose expectation is that sum, whatever the model's errors are:
     known labels + predictions of the other texts + (label - prediction) / probability of the draw
 
 Only texts that were not labelled before a draw can be drawn, so texts that a model chose are counted and never stand
-for others. The mean of the values is the estimate (PPI++, 2311.01453; the values are the pseudo-outcomes of
-design-based supervised learning, 2306.04746), their spread its interval. Predictions are multiplied by a λ that
-minimises the spread, 0 or more; for each value, λ comes from the other labels, so it cannot adapt to the value.
+for others. A draw may speak of a part of the texts only, such as those of one upload; each part is then estimated by
+the draws that cover it, and the parts are added up. Texts of which nothing is known add their whole range to an
+interval: those that no draw covers, and classes that people left open.
+
+The mean of the values is the estimate (PPI++, 2311.01453; the values are the pseudo-outcomes of design-based supervised
+learning, 2306.04746), their spread its interval. Predictions are multiplied by a λ that minimises the spread, 0 or
+more; for each value, λ comes from the other labels, so it cannot adapt to the value.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.core.outputs import Floats, Ints
+from hybridal.measures.error_tests import check_share
 from hybridal.measures.shares.bounded_mean import mean_interval
 from hybridal.measures.shares.labelled_texts import Flags, LabelledTexts
+
+Tuning = NDArray[np.float64] | tuple[Floats, Floats]
 
 PRIOR_LABELS = 10  # λ begins at 1, the best one of calibrated predictions, with the weight of this many labels
 
@@ -67,13 +75,13 @@ class Estimates:
         value: The estimates, (C,).
         low: The lower ends.
         high: The upper ends.
-        labels: How many random labels there are.
+        labels: How many random labels there are, (C,); they differ if people left classes of some texts open.
     """
 
     value: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    labels: int
+    labels: Ints
 
 
 def estimate(texts: LabelledTexts, target: Target, confidence: float = 0.95, powered: bool = True) -> Estimates:
@@ -104,18 +112,62 @@ def estimate(texts: LabelledTexts, target: Target, confidence: float = 0.95, pow
         >>> [(one.value.round(2).item(), one.low.round(2).item(), one.high.round(2).item()) for one in found]
         [(0.3, 0.29, 0.31), (0.25, 0.19, 0.32)]
     """
-    slopes, offsets = _tuning(texts) if powered else np.zeros((2, len(texts.random_rows), texts.targets.shape[1]))
-    values, bounds, size = _values(texts, target, slopes, offsets)
-    if not len(values):
-        nothing = np.full(texts.targets.shape[1], np.nan)
-        return Estimates(nothing, nothing, nothing, 0)
-    drawn = len(values) / size if size else 0.0
-    ends = mean_interval(values, bounds[0], bounds[1], confidence, drawn)
-    value = values.mean(axis=0)
+    if np.isnan(texts.targets[texts.random_rows]).any():
+        return _joined([_estimate(texts.of_class(c), target, confidence, powered) for c in range(texts.classes)])
+    return _estimate(texts, target, confidence, powered)
+
+
+def _estimate(texts: LabelledTexts, target: Target, confidence: float, powered: bool) -> Estimates:
+    """Estimate a weighted sum of labels; the label of each random text is known for each class."""
+    labels = int(target.rows[texts.random_rows].sum())
+    if not labels:
+        check_share(confidence, "The confidence")
+        nothing = np.full(texts.classes, np.nan)
+        return Estimates(nothing, nothing, nothing, np.zeros(texts.classes, dtype=np.int64))
+    tuning = _tuning(texts) if powered else np.zeros((2, len(texts.random_rows), texts.classes))
+    parts = [_part(texts, target, rows, tuning, confidence) for rows in _parts(texts, target)]
+    value = np.sum([part[0] for part in parts], axis=0)
+    # Independent parts: their distances to the ends add up like standard errors (MOVER); those of unknown texts do not.
+    below, above = (np.sqrt(np.sum([part[at] ** 2 for part in parts], axis=0)) for at in (1, 2))
+    low = value - below - np.sum([part[3] for part in parts], axis=0)
+    high = value + above + np.sum([part[4] for part in parts], axis=0)
     if target.is_share:
         least, most = _possible(texts.targets[target.rows])
-        ends, value = np.clip(ends, least[:, None], most[:, None]), np.clip(value, least, most)
-    return Estimates(value, ends[:, 0], ends[:, 1], len(values))
+        value, low, high = (np.clip(one, least, most) for one in (value, low, high))
+    return Estimates(value, low, high, np.full(texts.classes, labels))
+
+
+def _joined(parts: Sequence[Estimates]) -> Estimates:
+    names = ("value", "low", "high", "labels")
+    return Estimates(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _parts(texts: LabelledTexts, target: Target) -> list[Flags]:
+    """Return the texts of the target, divided by the draws that cover them."""
+    covers = [draw.covered for draw in texts.draws]
+    if all(covered[target.rows].all() for covered in covers):
+        return [target.rows]
+    rows = np.flatnonzero(target.rows)
+    _, part_of = np.unique(np.stack(covers, axis=1)[rows], axis=0, return_inverse=True)
+    parts = []
+    for number in range(part_of.max() + 1):
+        parts.append(np.zeros(len(texts), dtype=bool))
+        parts[-1][rows[part_of.ravel() == number]] = True
+    return parts
+
+
+def _part(texts: LabelledTexts, target: Target, rows: Flags, tuning: Tuning, confidence: float) -> tuple[Floats, ...]:
+    """Return the estimate of a part, the distances to its ends, and how far unknown texts may move each of them."""
+    part = replace(target, rows=rows)
+    found = _values(texts, part, *tuning)
+    if not len(found.values):
+        known = np.where(np.isnan(texts.targets[rows]), texts.predicted[0][rows], texts.targets[rows])
+        unsure = _range(texts, target.weights, rows)
+        nothing = np.zeros(texts.classes)
+        return target.weights[rows] @ known, nothing, nothing, *unsure
+    value = found.values.mean(axis=0)
+    ends = mean_interval(found.values, found.low, found.high, confidence, len(found.values) / found.size)
+    return value, value - ends[:, 0], ends[:, 1] - value, *found.unsure
 
 
 def _tuning(texts: LabelledTexts) -> tuple[Floats, Floats]:
@@ -137,12 +189,31 @@ def _tuning(texts: LabelledTexts) -> tuple[Floats, Floats]:
     return slopes, mean_label - slopes * mean_predicted
 
 
-def _values(
-    texts: LabelledTexts, target: Target, slopes: Floats, offsets: Floats
-) -> tuple[Floats, tuple[Floats, Floats], float]:
-    """Return one value for each random label of the target, the bounds of such values, and how many could be drawn."""
-    classes = texts.targets.shape[1]
-    found, lows, highs, sizes, first = [np.empty((0, classes))], [], [], [], 0
+@dataclass(frozen=True, eq=False)
+class Values:
+    """One value for each random label.
+
+    Attributes:
+        values: The values, (labels, C).
+        low: The lowest one that a text could have, (C,).
+        high: The highest one.
+        size: How many texts could be drawn, on average over the draws.
+        unsure: How far texts that no draw could draw, and of which people left the class open, may move the mean down
+            and up, (C,) each.
+    """
+
+    values: Floats
+    low: Floats
+    high: Floats
+    size: float
+    unsure: tuple[Floats, Floats]
+
+
+def _values(texts: LabelledTexts, target: Target, slopes: Floats, offsets: Floats) -> Values:
+    """Return one value for each random label of the target, by the draws that cover it."""
+    classes, first = texts.classes, 0
+    found, lows, highs, sizes = [np.empty((0, classes))], [], [], []
+    unsure = np.zeros((2, classes))
     for draw in texts.draws:
         number = np.arange(first, first := first + len(draw.drawn))
         kept = target.rows[draw.drawn]
@@ -151,7 +222,8 @@ def _values(
             continue
         frame = target.rows & draw.frame
         size, weights = int(frame.sum()), target.weights[frame]
-        known = _known_sum(texts, target, ~draw.frame)
+        known, moved = _known_sum(texts, target, ~draw.frame)
+        unsure = np.maximum(unsure, moved)
         sums = np.stack([weights @ predicted[frame] for predicted in texts.predicted])  # (models, C)
         slope, offset = slopes[tuned], offsets[tuned]
         if len(rows) == size:  # all are labelled: nothing is left to predict
@@ -163,17 +235,30 @@ def _values(
         lows.append(fixed.mean(axis=0) + size * low)
         highs.append(fixed.mean(axis=0) + size * high)
         sizes.append(size)
-    if not sizes:
-        return found[0], (np.empty(classes), np.empty(classes)), 0.0
     values = np.concatenate(found)
-    bounds = np.minimum(np.min(lows, axis=0), values.min(axis=0)), np.maximum(np.max(highs, axis=0), values.max(axis=0))
-    return values, bounds, float(np.mean(sizes))
+    if not sizes:
+        return Values(values, np.zeros(classes), np.zeros(classes), 0.0, (unsure[0], unsure[1]))
+    low, high = (
+        np.minimum(np.min(lows, axis=0), values.min(axis=0)),
+        np.maximum(np.max(highs, axis=0), values.max(axis=0)),
+    )
+    return Values(values, low, high, float(np.mean(sizes)), (unsure[0], unsure[1]))
 
 
-def _known_sum(texts: LabelledTexts, target: Target, known: Flags) -> Floats:
+def _known_sum(texts: LabelledTexts, target: Target, known: Flags) -> tuple[Floats, NDArray[np.float64]]:
+    """Return the sum over texts that could not be drawn, and how far open classes may move it down and up."""
     rows = known & target.rows
-    found: Floats = target.weights[rows] @ texts.targets[rows]
-    return found
+    labels = texts.targets[rows]
+    found: Floats = target.weights[rows] @ np.where(np.isnan(labels), texts.predicted[0][rows], labels)
+    return found, np.stack(_range(texts, target.weights, rows))
+
+
+def _range(texts: LabelledTexts, weights: Floats, rows: Flags) -> tuple[Floats, Floats]:
+    """Return how far the weighted sum of these texts' predictions may lie above and below that of their labels."""
+    predicted, weight = texts.predicted[0][rows], weights[rows][:, None]
+    unknown = np.isnan(texts.targets[rows])
+    moves = np.stack([np.where(unknown, weight * (label - predicted), 0.0) for label in (0.0, 1.0)])
+    return -moves.min(axis=0).sum(axis=0), moves.max(axis=0).sum(axis=0)
 
 
 def _extremes(texts: LabelledTexts, frame: Flags, weights: Floats, slope: Floats, offset: Floats) -> tuple[Floats, ...]:

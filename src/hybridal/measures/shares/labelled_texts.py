@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,16 @@ class LabelledTexts:
 
     def __len__(self) -> int:
         return len(self.targets)
+
+    @property
+    def classes(self) -> int:
+        return int(self.targets.shape[1])
+
+    def of_class(self, number: int) -> LabelledTexts:
+        """Return the same texts with one class; draws without the texts of which people left this class open."""
+        one, known = slice(number, number + 1), ~np.isnan(self.targets[:, number])
+        draws = [replace(draw, drawn=draw.drawn[known[draw.drawn]]) for draw in self.draws]
+        return LabelledTexts(self.targets[:, one], self.answers[:, one], self.predicted[:, :, one], draws, self.fold)
 
     @property
     def random_rows(self) -> Ints:
