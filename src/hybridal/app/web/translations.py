@@ -19,7 +19,15 @@ from hybridal.sentences import Sentence
 
 SOURCE = "en"
 # In the order of the menu, each under the name that its speakers look for.
-LANGUAGES: Mapping[str, str] = {SOURCE: "English", "de": "Deutsch"}
+LANGUAGES: Mapping[str, str] = {
+    SOURCE: "English",
+    "de": "Deutsch",
+    "fr": "Français",
+    "es": "Español",
+    "pt": "Português",
+    "zh": "中文",
+    "ja": "日本語",
+}
 COOKIE = "hybridal-language"
 
 _FOLDER = Path(__file__).parent / "locales"
