@@ -27,6 +27,7 @@ LANGUAGES: Mapping[str, str] = {
     "pt": "Português",
     "zh": "中文",
     "ja": "日本語",
+    "ar": "العربية",
 }
 COOKIE = "hybridal-language"
 
