@@ -247,9 +247,10 @@ class Learner:
             measured, pool = {}, self._state.pool.reveal_by_model(rows, waiting=not update)
             rows = {row: label for row, label in rows.items() if row in pool.by_model}
             self._state = replace(self._state, pool=pool)
-        elif rows:
-            self._state = replace(self._state, pool=self._state.pool.reveal(rows, waiting=not update))
-        self._store_validation(measured)
+        else:
+            self._store_validation(measured)  # first: an unknown class is noticed before a label is taken
+            if rows:
+                self._state = replace(self._state, pool=self._state.pool.reveal(rows, waiting=not update))
         held = int(np.isin([*rows], self._state.pool.held).sum())
         known = len(self._state.pool)
         result = TeachResult(len(rows) - held, len(measured) + held, skipped, known, len(self._learnt))

@@ -54,7 +54,7 @@ def test_webhook_is_added_tested_notified_and_removed(
         panel.get_by_label("labels are saved").check()
         panel.get_by_role("button", name="Add and test").click()
         expect(page.get_by_label("The secret that signs its messages")).to_have_value(re.compile("^whsec_"))
-        expect(panel.get_by_text("is in the app's own network; who runs").first).to_be_visible()
+        expect(panel.get_by_text("is in the app's own network; the person who runs").first).to_be_visible()
         assert server.got == []
         monkeypatch.setenv(HOSTS_VARIABLE, "127.0.0.1")
         panel.get_by_role("button", name="Test", exact=False).last.click()

@@ -206,8 +206,9 @@ def test_events_wait_for_open_transactions(tmp_path: Path, empty_postgres: str, 
             other.execute(text("SET LOCAL lock_timeout = '5s'"))
             other.execute(
                 text(
-                    "INSERT INTO annotations (key, text_row, person_number, action, class_number, flagged, comment,"
-                    " decides, at) SELECT 'second', row, 1, 'label', 1, false, '', false, 0 FROM texts WHERE id = 't1'"
+                    "INSERT INTO annotations (key, text_row, person_number, action, class_number, drawn, flagged,"
+                    " comment, decides, at) SELECT 'second', row, 1, 'label', 1, 'queue', false, '', false, 0"
+                    " FROM texts WHERE id = 't1'"
                 )
             )
         assert not deliver(project)
