@@ -9,6 +9,7 @@ from statsmodels.stats.multitest import multipletests  # type: ignore[import-unt
 
 from hybridal.annotators.llm.prompt import LlmLabel
 from hybridal.app.llm.llm_evaluation import alt_test, evaluate_llm, labels_of_llm
+from hybridal.app.web.translations import translation
 
 from .projects import llm_of, made, recorded, says, text
 
@@ -86,12 +87,12 @@ def test_missing_requirements_are_named() -> None:
     for people in ({}, {"Ann": TRUTH}, {"Ann": few, "Bo": few}):
         found = alt_test(TRUTH, people)
         assert (found.passes, found.winning_rate, found.people) == (None, None, ())
-        assert found.note.endswith("now there is none")
+        assert found.note.endswith("now there is none.")
     enough = dict(list(TRUTH.items())[:30])
     assert alt_test(TRUTH, {"Ann": enough, "Bo": enough}).passes is True
     some = dict(list(TRUTH.items())[:20])
     one = alt_test(TRUTH, {"Ann": TRUTH, "Bo": some, "Cy": dict(list(TRUTH.items())[20:45])})
-    assert one.note.endswith("now there is one")
+    assert one.note.endswith("now there is one.")
 
 
 def test_only_texts_that_went_to_people_anyway_are_compared(tmp_path: Path) -> None:
@@ -146,6 +147,6 @@ def test_with_one_person_there_is_kappa_and_what_is_missing(tmp_path: Path, db: 
             says(session, "Ann", f"t{at}", "bug" if at % 2 else "idea")
         found = evaluate_llm(session, llm)
         assert found["passes"] is None
-        assert "needs two people" in found["note"]
+        assert translation("de").sentence(found["note"]).startswith("Der Test braucht zwei Personen")
         assert found["kappas"] == [{"person": "Ann", "kappa": 1.0, "low": 1.0, "high": 1.0, "texts": 10, "agreed": 1.0}]
         assert evaluate_llm(session, llm_of(session))["kappas"] == []

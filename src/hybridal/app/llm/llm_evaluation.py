@@ -24,6 +24,7 @@ from hybridal.app.insight.set_agreement import masi_distances
 from hybridal.app.insight.set_votes import set_ratings
 from hybridal.app.llm.annotator import PromptedModel
 from hybridal.app.llm.records import is_shared, label_of
+from hybridal.sentences import Sentence, translatable
 from hybridal.tasks.answers import Decisions
 from hybridal.tasks.label_cells import write_cell
 
@@ -66,6 +67,16 @@ class AgainstPerson:
     llm_holds: bool = False
 
 
+_NONE = translatable(
+    "The test needs two people, better three, who each labelled {texts} of the same texts as the LLM;"
+    " now there is none."
+)
+_ONE = translatable(
+    "The test needs two people, better three, who each labelled {texts} of the same texts as the LLM; now there is one."
+)
+_TWO = translatable("With only two people the result depends much on each of them; three are better.")
+
+
 @dataclass(frozen=True)
 class AltTest:
     """The result of the test; without enough texts or people all numbers are None and `note` says what is missing.
@@ -101,7 +112,7 @@ def alt_test(
     >>> found.passes, found.winning_rate, found.advantage, found.people[1].person_wins
     (True, 1.0, 1.0, 0.925)
     >>> alt_test(alike, {"Ann": alike}).note
-    'needs two people, better three, who each labelled 30 of the same texts as the LLM; now there is none'
+    'The test needs two people, better three, who each labelled 30 of the same texts as the LLM; now there is none.'
     """
     from scipy.stats import false_discovery_control  # slow to import and rarely needed
 
@@ -110,15 +121,12 @@ def alt_test(
     compared = [_compared(person, llm, shared, epsilon, similarity) for person in people]
     tested = [found for found in compared if found is not None]
     if len(tested) < 2:
-        now = "there is none" if not tested else "there is one"
-        missing = f"needs two people, better three, who each labelled {MIN_TEXTS} of the same texts as the LLM"
-        return AltTest((), None, None, None, epsilon, f"{missing}; now {now}")
+        return AltTest((), None, None, None, epsilon, Sentence(_ONE if tested else _NONE, texts=MIN_TEXTS))
     adjusted = false_discovery_control([found.p for found in tested], method="by").tolist()
     judged = tuple(replace(found, adjusted=p, llm_holds=p <= _LEVEL) for found, p in zip(tested, adjusted, strict=True))
     rate = float(np.mean([found.llm_holds for found in judged]))
     advantage = float(np.mean([found.llm_wins for found in judged]))
-    few = "with only two people the result depends much on each of them; three are better" if len(judged) == 2 else ""
-    return AltTest(judged, rate, advantage, rate >= 0.5, epsilon, few)
+    return AltTest(judged, rate, advantage, rate >= 0.5, epsilon, Sentence(_TWO) if len(judged) == 2 else "")
 
 
 def _compared(
@@ -167,7 +175,7 @@ def evaluate_llm(session: Session, llm: PromptedModel, epsilon: float = 0.2) -> 
         kappas.append({"person": person, **asdict(_kappa(pairs))})
     found = alt_test(llm_labels, people, epsilon, masi_similarity if several else equality)
     by_class = [_kappa_of_class(name, llm_labels, known) for name in llm.instructions.names if several]
-    return {**asdict(found), "kappas": kappas, **({"classes": by_class} if several else {})}
+    return {**asdict(found), "note": found.note, "kappas": kappas, **({"classes": by_class} if several else {})}
 
 
 def _kappa(pairs: Sequence[tuple[str, str]]) -> Kappa:

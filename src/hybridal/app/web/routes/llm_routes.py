@@ -25,6 +25,7 @@ from hybridal.app.llm.trial import try_llm
 from hybridal.app.web.auth import CurrentProject, Owner
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import Items, Schema, only_several
+from hybridal.app.web.translations import Texts
 
 
 @asynccontextmanager
@@ -136,8 +137,12 @@ def trial(_: Owner, project: CurrentProject) -> Items[TrialSchema]:
 
 @router.get("/evaluation")
 def get_evaluation(
-    _: Owner, project: CurrentProject, epsilon: Annotated[float, Query(ge=0, le=1, allow_inf_nan=False)] = 0.2
+    _: Owner,
+    project: CurrentProject,
+    texts: Texts,
+    epsilon: Annotated[float, Query(ge=0, le=1, allow_inf_nan=False)] = 0.2,
 ) -> dict[str, Any]:
     """The alternative-annotator test of the language model against people, and Cohen's κ with each of them."""
     with project.reads() as session:
-        return evaluate_llm(session, llm_annotator(session, load_settings(session)), epsilon)
+        found = evaluate_llm(session, llm_annotator(session, load_settings(session)), epsilon)
+    return texts.sentences(found)

@@ -45,12 +45,12 @@ function classTable(classes) {
 }
 
 function result({ passes, winning_rate: rate, advantage, note }) {
-  if (passes == null) return t("Not known yet: the test {note}.", { note });
+  if (passes == null) return note;
   const more = t("It passes against {rate} of the people and is as good as a person on {advantage} of the texts.", {
     rate: percent(rate),
     advantage: percent(advantage),
   });
-  return [passes ? t("Yes.") : t("No. Let people label the texts."), more, note && `(${note})`].filter(Boolean).join(" ");
+  return [passes ? t("Yes.") : t("No. Let people label the texts."), more, note].filter(Boolean).join(" ");
 }
 
 function row(found, compared) {
