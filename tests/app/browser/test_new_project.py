@@ -90,6 +90,27 @@ def test_a_file_becomes_a_project_whose_first_text_is_shown(
     project.close()
 
 
+def test_a_description_follows_a_colon_as_people_type_it_in_any_script(window: Window, folder: Path) -> None:
+    lines = ["bug: slow: hangs", "苦情：遅い：止まる", "質問： 使い方", "a:b", "要望", "苦情：全般：その他"]
+    read = """async ([module, lines, known]) => {
+      const { readClassLines } = await import(module);
+      return readClassLines(lines.join("\\n"), known).map(({ name, description }) => [name, description]);
+    }"""
+    with served(folder) as link:
+        page = window.open(link)
+        script = page.locator("script[src$='/start.js']").get_attribute("src")
+        assert script is not None
+        found = page.evaluate(read, [script.replace("start.js", "class-lines.js"), lines, ["a:b", "苦情：全般"]])
+    assert found == [
+        ["bug", "slow: hangs"],
+        ["苦情", "遅い：止まる"],
+        ["質問", "使い方"],
+        ["a:b", ""],
+        ["要望", ""],
+        ["苦情：全般", "その他"],
+    ]
+
+
 def test_by_keyboard_with_columns_of_0_and_1(window: Window, folder: Path) -> None:
     with served(folder) as link:
         page = window.open(link)
