@@ -52,3 +52,12 @@ def test_the_menu_at_the_foot_changes_the_language(window: Window, app: Served) 
     assert COOKIE in {cookie["name"] for cookie in page.context.cookies()}
     page.goto(f"{app.address}/progress")
     expect(page.get_by_role("heading", level=1)).to_have_text("Fortschritt")
+
+
+def test_placeholders_of_right_to_left_pages_start_at_the_right(window: Window, app: Served) -> None:
+    page = window.open(app.link, locale="ar")
+    go_and_settle(page, app.address + "/settings")
+    field = page.get_by_role("textbox", name="ما ينتمي إلى b")
+    expect(field).to_have_css("direction", "rtl")
+    field.fill("delivery")
+    expect(field).to_have_css("direction", "ltr")
