@@ -131,6 +131,31 @@ def held(run: Run, every: int = 1) -> Iterator[list[bool | None]]:
             yield [None if i is None else i.low <= t <= i.high for i, t in zip(intervals, came, strict=True)]
 
 
+def first_forecasts(kinds: Mapping[str, Sequence[Run]], ahead: int = 100) -> str:
+    """What the forecast after the first round expects of about 100 more labels, and what they brought, by kind of runs.
+
+    There is no disagreement of models yet.
+    """
+    rows = []
+    for name, runs in kinds.items():
+        cells: list[Sequence[float]] = []
+        for run in runs:
+            labels = [one.labels for one in run.seen]
+            later = next(at for at, known in enumerate(labels) if known >= labels[0] + ahead)
+            if (found := forecast(run.seen[:1], labels[later], run.classes)) is None:
+                continue
+            came = run.truth[later] - run.truth[0]
+            gains = zip((found.accuracy_gain, found.f1_gain), came, strict=True)
+            cells.append(
+                [part for gain, true in gains for part in (gain.expected, true, gain.low <= true <= gain.high)]
+            )
+        means = np.mean(cells, axis=0)
+        shown = [f"{100 * mean:.1f}" if at % 3 < 2 else f"{mean:.0%}" for at, mean in enumerate(means)]
+        rows.append([name, str(len(cells)), *shown])
+    parts = [f"{score}, {column}" for score in ("accuracy", "macro-F1") for column in ("expected", "came", "contained")]
+    return table(["runs", "number", *parts], rows)
+
+
 def stopped(run: Run) -> tuple[float, float]:
     """The macro-F1 lost and the share of labels saved by stopping when the advice says so, against the last round."""
     last = len(run.seen) - 1

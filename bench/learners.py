@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bench.forecasts import back_test, recorded
+from bench.forecasts import back_test, first_forecasts, recorded
 from bench.tables import bounds, table
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
@@ -205,6 +205,12 @@ def tables() -> dict[str, str]:
         "the same, first seeds": recorded(chosen(records, auto)),
         "none, first seeds": recorded(chosen(records, VALIDATION["none"])),
     }
+    seeds = {"the seeds chosen on": records, "other seeds": fresh}
+    first = {
+        f"{classes}; {words}": recorded(chosen(part[part["classes"].between(*bounds)], auto))
+        for classes, bounds in {"2 to 6 classes": (2, 6), "77 and 150 classes": (77, 150)}.items()
+        for words, part in seeds.items()
+    }
     return {
         "F1": curves(fresh, LEARNERS, "test_f1"),
         "scaled NLL": curves(fresh, LEARNERS, "test_nll_scaled"),
@@ -221,4 +227,5 @@ def tables() -> dict[str, str]:
         "validation, NLL": curves(records, VALIDATION, "test_nll_scaled"),
         "late class": late_class(late),
         "forecast": back_test(forecasts),
+        "forecast after the first round": first_forecasts(first),
     }

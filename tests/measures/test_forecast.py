@@ -106,7 +106,7 @@ def test_current_accuracy_is_the_posterior_of_the_counts(right: int, n: int) -> 
 def test_gain_equals_a_simulation() -> None:
     seen = [replace(o, right=0, n=0, f1=None) for o in falling(pace=0.6, floor=0.01)]
     found, now = told(seen, 900, classes=4).accuracy_gain, seen[-1].labels
-    pace, floor, spread = module._pace(seen)
+    pace, floor, spread = module._pace(seen, 3)
     rng = np.random.default_rng(0)
     shares = module.SHARE * np.exp(spread * rng.normal(size=400_000))
     # What is gained at each label on the way, one by one.
@@ -123,7 +123,7 @@ def test_the_pace_is_found_whatever_the_steps(pace: float) -> None:
     labels = [50, 66, 98, 100, 180, 250]
     shares = [pace * math.log(b / a) for a, b in itertools.pairwise(labels)]
     seen = [Observation(50), *(Observation(m, disagreement=d) for m, d in zip(labels[1:], shares, strict=True))]
-    found, floor, _ = module._pace(seen)
+    found, floor, _ = module._pace(seen, 3)
     assert found - module.MIN_PACE == pytest.approx(pace)
     assert floor == pytest.approx(0, abs=1e-12)
 
@@ -131,7 +131,7 @@ def test_the_pace_is_found_whatever_the_steps(pace: float) -> None:
 def test_disagreement_that_does_not_fall_is_taken_for_chance() -> None:
     labels = range(100, 1000, 32)
     still = [Observation(m, disagreement=0.05 if m > 100 else None) for m in labels]
-    _, floor, _ = module._pace(still)
+    _, floor, _ = module._pace(still, 3)
     assert floor > 0.035
     usual = told([replace(o, disagreement=1.5 * 32 / o.labels) if o.disagreement else o for o in still], 1100)
     noise = told(still, 1100)
@@ -152,6 +152,21 @@ def test_validation_updates_the_share_by_bayes_rule(first: int, last: int) -> No
     variance = changed / 50 + module.WANDER * 0.8 * math.log(3) + module.RESTART * 0.01 + (0.5 * expected) ** 2
     weights = prior * stats.norm.pdf((last - first) / 50, expected, np.sqrt(variance))
     assert found.mean() == pytest.approx((grid * weights).sum() / weights.sum(), rel=0.01)
+
+
+def test_with_less_than_one_label_per_class_the_share_of_gain_stays_that_of_one_label() -> None:
+    assert module._growth(0.8, 10, 40, 40) == pytest.approx(0.8 * math.log(4))
+    parts = module._growth(0.8, 10, 40, 40) + module._growth(0.8, 40, 160, 40)
+    assert module._growth(0.8, 10, 160, 40) == pytest.approx(parts)
+
+
+@pytest.mark.parametrize(("right", "f1", "came"), [(184, 0.597, 0.138), (35, 0.089, 0.114)])
+def test_forecast_of_the_first_round_with_many_classes_contains_what_was_measured(
+    right: int, f1: float, came: float
+) -> None:
+    # 64 classes of banking77 with `minilm` and with `tiny`: macro-F1 after 120 labels
+    found = told([Observation(20, right, 300, f1, support=(5,) * 44 + (4,) * 20)], 120, classes=64)
+    assert found.f1_gain.low <= came <= found.f1_gain.high
 
 
 def test_forecast_responds_to_labels_and_disagreement() -> None:

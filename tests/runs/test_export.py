@@ -109,6 +109,15 @@ def test_promises_are_in_the_config_the_card_and_a_file_of_their_own(tmp_path: P
     assert "| 90% | 0.3000 |\n| 95% | 0.3000 |\n" in card
 
 
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"confidences": [2]}'])
+def test_random_labels_that_cannot_be_read_are_refused_in_one_sentence(content: str, tmp_path: Path) -> None:
+    (tmp_path / "random_labels.json").write_text(content)
+    with pytest.raises(UserError) as refused:
+        read_evidence(tmp_path)
+    assert str(refused.value).startswith(f"{tmp_path / 'random_labels.json'} is damaged")
+    assert str(refused.value).count("damaged") == 1
+
+
 def test_promises_of_the_encoder_are_removed(tmp_path: Path) -> None:
     """The encoder may be an exported classifier; what was promised of it says nothing about this one."""
 

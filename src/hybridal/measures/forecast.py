@@ -8,12 +8,15 @@ is an inverse power law in m whose height is the pace:
 
     gain = SHARE · pace · (m / classes)^-POWER · (1 - (m / m')^POWER) / POWER
 
+With less than one label per class, the share is SHARE: the law was not fitted there, and would exceed all bounds.
+
 Models that are retrained each round also disagree because of their random start. That part does not fall with m; it is
 estimated as a constant, and adds no gain.
 
 The error in macro-F1 is the error in accuracy times a ratio. The texts per class suggest the ratio (`skew.py`), the
 measured macro-F1 corrects it if every class has enough texts, and on skewed tasks it drifts as rare classes are learnt.
 SHARE, POWER and their spreads were fitted to 215 runs on nine tasks, with frozen and with trained encoders;
+FIRST_PACE to the first rounds of trained encoders, with and without class names;
 WANDER and RATIO_DRIFT to skewed tasks too (`bench/forecasts.py`).
 
 With several labels per text, a prediction is right if the whole set is, and micro-F1 takes the place of macro-F1, which
@@ -46,6 +49,9 @@ SHARE_DRIFT = 0.5  # how far, in proportion, the share of the past may be off fo
 MIN_PACE = 0.02  # a sample without any disagreement may still hide this much
 # If the disagreement is unknown: the pace per error, its spread, and the constant part.
 BLIND_PACE, BLIND_SPREAD, BLIND_FLOOR = 1.85, 0.55, 0.02
+# After the first round: the pace per error with up to one label per class. There the gain per error does not depend on
+# the labels per class, so the pace grows as the share falls.
+FIRST_PACE = 0.45
 WANDER, RESTART = 1e-3, 2e-3  # variance of accuracy per expected disagreement, and per disagreement of a random start
 MULTI_LABEL_SHARE, MULTI_LABEL_WANDER = 0.15, 2e-3
 TEXTS_PER_CLASS, MIN_SUPPORT = 10, 2  # for a measured macro-F1 to count: on average, and of each class if known
@@ -137,7 +143,7 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
     if several and not _with_f1(measured):
         return None
     now, points, normal = seen[-1].labels, _points(), _normal_points()
-    pace, floor, spread = _pace(seen)
+    pace, floor, spread = _pace(seen, classes)
     share, wander = (MULTI_LABEL_SHARE, MULTI_LABEL_WANDER) if several else (SHARE, WANDER)
     shares = share * np.exp(spread * normal[0])
     if measured:
@@ -176,7 +182,7 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
     )
 
 
-def _pace(seen: Sequence[Observation]) -> tuple[float, float, float]:
+def _pace(seen: Sequence[Observation], classes: int) -> tuple[float, float, float]:
     """The disagreement per unit of log labels, its constant part per round, and the spread of log(SHARE · pace)."""
     from scipy.optimize import nnls
 
@@ -185,7 +191,9 @@ def _pace(seen: Sequence[Observation]) -> tuple[float, float, float]:
     if not told:
         last = next(observation for observation in reversed(seen) if observation.n)
         error = (1 + last.n - last.right) / (2 + last.n)
-        return BLIND_PACE * error + MIN_PACE, BLIND_FLOOR, math.hypot(SHARE_SPREAD, BLIND_SPREAD)
+        first = FIRST_PACE * max(seen[-1].labels / classes, 1.0) ** POWER
+        pace = error * (first if len(seen) == 1 else BLIND_PACE) + MIN_PACE
+        return pace, BLIND_FLOOR, math.hypot(SHARE_SPREAD, BLIND_SPREAD)
     recent = told[-max(5, sum(5 * first >= seen[-1].labels for first, _, _ in told)) :]
     # A pseudo-observation without a constant part regularises it towards 0.
     steps = np.array([*([step, 1.0] for _, step, _ in recent), [0.0, 1.0]])
@@ -194,8 +202,10 @@ def _pace(seen: Sequence[Observation]) -> tuple[float, float, float]:
 
 
 def _growth(pace: float, since: int, until: int, classes: int) -> float:
-    """The gain from `since` to `until` labels, per SHARE."""
-    return float(pace * (since / classes) ** -POWER * (1 - (since / until) ** POWER) / POWER)
+    """The gain from `since` to `until` labels, per SHARE; up to one label per class, the share does not fall."""
+    before = math.log(min(until, classes) / since) if since < classes else 0.0
+    start, end = max(since, classes), max(until, classes)
+    return float(pace * (before + (start / classes) ** -POWER * (1 - (start / end) ** POWER) / POWER))
 
 
 def _variance(pace: float, floor: float, wander: float, since: int, until: int) -> float:

@@ -96,8 +96,9 @@ def read_evidence(folder: Path) -> Evidence | None:
     path = folder / RANDOM_LABELS
     if not path.is_file():
         return None
+    found = read_object(path)
     try:
-        return Evidence.from_json(read_object(path))
+        return Evidence.from_json(found)
     except ValueError as error:
         raise UserError(f"{path} is damaged ({error}); copy the folder or export the model again.") from error
 
