@@ -4,6 +4,7 @@ import io
 import json
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import openpyxl
@@ -18,7 +19,8 @@ from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.removed_classes import remove
 
 from ..made_up import consensus, me
-from .served import Served
+from .axe import Axe
+from .served import Served, served
 from .window import Window, wait_for_route
 
 pytestmark = pytest.mark.browser
@@ -44,19 +46,21 @@ def test_classes_are_renamed_moved_merged_added_archived_and_deleted(
     page.get_by_role("button", name="Move apple down").click()
     expect(page.locator("#class-list input").first).to_have_value("b")
     page.on("dialog", lambda dialog: dialog.accept())
-    page.get_by_label("More for c").select_option(label="apple")
+    page.get_by_label("More for c").select_option(label="into another class …")
+    expect(page.get_by_role("button", name="Merge c", exact=True)).to_be_disabled()
+    page.get_by_label("Merge c into").select_option("apple")
     page.get_by_role("button", name="Merge c", exact=True).click()
-    expect(page.locator("#class-list li")).to_have_count(2)
+    expect(page.locator("#class-list tr")).to_have_count(2)
     page.get_by_label("New class").fill("date")
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.locator("#class-list li")).to_have_count(3)
+    expect(page.locator("#class-list tr")).to_have_count(3)
     assert names(app) == ["b", "apple", "date"]
     page.get_by_label("More for apple").select_option(label="and stop learning its labels")
     page.get_by_role("button", name="Archive apple", exact=True).click()
     expect(page.locator("#archived")).to_contain_text("apple is archived; the model does not learn its labels.")
     assert names(app) == ["b", "date"]
     page.get_by_role("button", name="Restore apple").click()
-    expect(page.locator("#class-list li")).to_have_count(3)
+    expect(page.locator("#class-list tr")).to_have_count(3)
     # A deletion in progress is shown until it is complete.
     with app.project.sessions.begin() as session:
         annotate(session, me(app.project), "t1", "label", class_name="b", key="b")
@@ -88,10 +92,9 @@ def test_arrow_keys_browse_the_actions_of_a_class_without_running_them(page: Pag
     more.focus()
     for _ in range(4):
         more.press("ArrowDown")
-    expect(more.locator("option:checked")).to_have_text("b")
+    expect(more.locator("option:checked")).to_have_text("and keep learning its labels")
+    more.press("ArrowDown")
     assert names(app) == ["a", "b", "c"]
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("ArrowUp")
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Archive a", exact=True)).to_be_focused()
     page.keyboard.press("Enter")
@@ -100,6 +103,44 @@ def test_arrow_keys_browse_the_actions_of_a_class_without_running_them(page: Pag
     page.get_by_role("button", name="Restore a").press("Enter")
     expect(page.get_by_label("More for a")).to_be_visible()
     expect(page.locator("main:focus-within, main:focus")).to_have_count(1)
+
+
+def test_many_classes_are_filtered_edited_in_place_and_moved_far(
+    window: Window, tmp_path: Path, axe: Axe, shot: Callable[[Page, str], None]
+) -> None:
+    many = [f"class {n}" for n in range(200)]
+    with served(tmp_path / "p", classes=many) as app:
+        with app.project.sessions.begin() as session:
+            classes.describe(session, classes.find(session, "class 7").number, "Überweisungen, that fail")
+        page = window.open(app.link, at="/settings")
+        expect(page.locator("#classes-shown")).to_have_text("200 classes")
+        assert page.locator("#classes-title").evaluate("title => title.parentElement.offsetHeight") < 1.3 * 800
+        assert page.locator("#class-list option").count() < 200 * 10
+        assert axe.faults(page) == []
+        shot(page, "settings-200-classes")
+        field = page.get_by_label("Find a class")
+        field.fill("uberw")
+        expect(page.locator("#classes-shown")).to_have_text("1 of 200 classes")
+        expect(page.get_by_label("Name of class 7", exact=True)).to_be_visible()
+        field.fill("class 19")
+        expect(page.locator("#classes-shown")).to_have_text("20 of 200 classes")
+        # Enter saves a cell and goes on below, among the classes that are shown.
+        page.get_by_label("What belongs in class 19", exact=True).fill("the nineteenth")
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("What belongs in class 109")).to_be_focused()
+        expect(page.locator("#class-saved")).to_have_text("“class 19” is saved.")
+        expect(page.locator("#classes-shown")).to_have_text("20 of 200 classes")
+        page.get_by_label("More for class 199").select_option(label="behind another class …")
+        page.get_by_label("Move class 199 behind").select_option("class 2")
+        page.get_by_role("button", name="Move class 199", exact=True).click()
+        expect(page.locator("#class-saved")).to_have_text("“class 199” is saved.")
+        assert names(app) == [*many[:3], "class 199", *many[3:199]]
+        with app.project.reads() as session:
+            assert classes.find(session, "class 19").description == "the nineteenth"
+        page.set_viewport_size({"width": 360, "height": 740})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert axe.faults(page) == []
+        shot(page, "settings-200-classes-phone")
 
 
 def test_a_name_that_is_taken_is_refused_with_a_sentence(page: Page, app: Served) -> None:

@@ -1,16 +1,21 @@
-/** The list of classes on the page Settings: rename, describe, reorder, merge, archive, delete, add. */
+/** The table of classes on the page Settings: rename, describe, reorder, merge, archive, delete, add. */
 import { get, patch, post } from "./api.js";
 import { colourOf } from "./class-buttons.js";
+import { classSelect } from "./class-select.js";
 import { onSubmit } from "./controls.js";
-import { byId, el, bdi, replaceContent } from "./dom.js";
-import { t, tn, tParts } from "./i18n.js";
+import { byId, el, bdi, replaceContent, setText } from "./dom.js";
+import { distance, fold } from "./fuzzy.js";
+import { t, tn, tParts, whole } from "./i18n.js";
 import { toast, showErrors } from "./toast.js";
 
 const POLL_MS = 1000;
+const FILTER_FROM = 12; // with more classes than this there is a field that filters them
 let latestRequest = 0;
 
 export async function classEditor() {
   onSubmit(byId("add-class"), () => showErrors(add));
+  byId("class-filter").addEventListener("input", filter);
+  byId("class-list").addEventListener("keydown", enterMovesDown);
   document.addEventListener("texts-added", () => showErrors(show)); // their labels may add classes
   await Promise.all([show(), showDeletion()]);
 }
@@ -32,8 +37,34 @@ async function show() {
     byId("class-list"),
     items.map((each, index) => row(each, index, items)),
   );
+  byId("class-filter").parentElement.hidden = items.length <= FILTER_FROM;
+  filter();
   byId("twins").replaceChildren(...twins(items));
   replaceContent(byId("archived"), all.filter(({ archived }) => archived).map(archivedRow));
+}
+
+/** Shows only the classes whose name or description matches what is typed above the table. */
+function filter() {
+  const field = byId("class-filter");
+  const typed = field.parentElement.hidden ? "" : field.value.trim();
+  const rows = [...byId("class-list").children];
+  for (const each of rows) {
+    const [name, description] = each.querySelectorAll("input, textarea");
+    each.hidden = distance(typed, name.value) === null && !fold(description.value).includes(fold(typed));
+  }
+  const shown = rows.filter((each) => !each.hidden).length;
+  setText(byId("classes-shown"), typed ? tn("{shown} of {n} class", "{shown} of {n} classes", rows.length, { shown: whole(shown) }) : tn("{n} class", "{n} classes", rows.length));
+}
+
+/** Enter saves a cell and goes on with the one below it. */
+function enterMovesDown(event) {
+  const { target, key } = event;
+  if (key !== "Enter" || event.isComposing || !target.matches("[data-cell]")) return;
+  event.preventDefault();
+  const column = [...byId("class-list").querySelectorAll(`tr:not([hidden]) [data-cell="${target.dataset.cell}"]`)];
+  const below = column[column.indexOf(target) + 1];
+  if (below) below.focus();
+  else target.blur();
 }
 
 function archivedRow(each) {
@@ -63,31 +94,18 @@ function twins(all) {
 
 function row(each, index, all) {
   const change = async (what) => {
-    if (await showErrors(() => patch(`/api/classes/${each.number}`, what))) toast(t("Saved."));
+    if (await showErrors(() => patch(`/api/classes/${each.number}`, what))) setText(byId("class-saved"), t("“{name}” is saved.", { name: what.name ?? each.name }));
     await showErrors(show);
   };
-  const field = (name, label, spoken) =>
-    el("input", {
-      value: each[name],
-      "aria-label": spoken,
-      dir: "auto",
-      autocomplete: "off",
-      placeholder: label,
-      required: name === "name",
-      onchange: ({ target }) => change({ [name]: target.value.trim() }),
-    });
-  const examples = el(
-    "textarea",
-    {
-      rows: 1,
-      maxlength: 5000,
-      "aria-label": t("Examples of {name}", each),
-      dir: "auto",
-      placeholder: t("Examples, one per line"),
-      onchange: ({ target }) => change({ examples: target.value.trim() }),
-    },
-    each.examples,
-  );
+  const cell = (tag, name, spoken, options) =>
+    el(tag, { ...options, "aria-label": spoken, dir: "auto", autocomplete: "off", onchange: ({ target }) => change({ [name]: target.value.trim() }) });
+  const name = cell("input", "name", t("Name of {name}", each), { value: each.name, required: true, maxlength: 200, "data-cell": "name" });
+  const description = cell("textarea", "description", t("What belongs in {name}", each), { rows: 1, maxlength: 2000, placeholder: t("What belongs here"), "data-cell": "description" });
+  const examples = cell("textarea", "examples", t("Examples of {name}", each), { rows: 1, maxlength: 5000, placeholder: t("Examples, one per line") });
+  for (const [field, text] of [[description, each.description], [examples, each.examples]]) {
+    field.defaultValue = text;
+    field.title = text; // a cell shows only the first words
+  }
   const move = (label, by, off) =>
     el(
       "button",
@@ -100,51 +118,62 @@ function row(each, index, all) {
       },
       by < 0 ? "↑" : "↓",
     );
+  const actions = el(
+    "span",
+    { class: "actions" },
+    move(t("Move {name} up", each), -1, index === 0),
+    move(t("Move {name} down", each), 1, index === all.length - 1),
+    more(each, index, all, change),
+  );
   return el(
-    "li",
+    "tr",
     {},
-    el("span", { class: "swatch", "data-colour": colourOf(index) }),
-    field("name", t("Name"), t("Name of {name}", each)),
-    el("div", { class: "stack" }, field("description", t("What belongs here"), t("What belongs in {name}", each)), examples),
-    el(
-      "span",
-      { class: "actions" },
-      move(t("Move {name} up", each), -1, index === 0),
-      move(t("Move {name} down", each), 1, index === all.length - 1),
-      more(each, all),
-    ),
+    el("td", { class: "swatch-cell" }, el("span", { class: "swatch", "data-colour": colourOf(index) })),
+    ...[name, description, examples, actions].map((content) => el("td", {}, content)),
   );
 }
 
-/** The menu of a class: archive, delete, merge. */
-function more(each, all) {
+/** The menu of a class: archive, delete, merge, move further. */
+function more(each, index, all, change) {
   const others = all.filter(({ number }) => number !== each.number);
+  const place = ({ number }) => others.findIndex((other) => other.number === number);
   const groups = {
+    move: { title: t("Move"), button: t("Move"), spoken: t("Move {name}", each) },
     archive: { title: t("Archive"), button: t("Archive"), spoken: t("Archive {name}", each) },
     delete: { title: t("Delete"), button: t("Delete"), spoken: t("Delete {name}", each) },
-    merge: { title: t("Merge into"), button: t("Merge"), spoken: t("Merge {name}", each) },
+    merge: { title: t("Merge"), button: t("Merge"), spoken: t("Merge {name}", each) },
   };
   const acts = [
+    { group: "move", label: t("behind another class …"), target: t("Move {name} behind", each), act: (other) => change({ position: place(other) + 1 }) },
+    { group: "move", label: t("to the top"), act: () => change({ position: 0 }) },
+    { group: "move", label: t("to the end"), act: () => change({ position: others.length }) },
     { group: "archive", label: t("and keep learning its labels"), act: () => archive(each, "kept") },
     { group: "archive", label: t("and stop learning its labels"), act: () => archive(each, "out") },
     { group: "delete", label: t("and make its texts unlabelled again"), act: () => remove(each) },
-    ...others.map((other) => ({ group: "merge", label: other.name, act: () => merge(each, other) })),
-  ];
+    { group: "merge", label: t("into another class …"), target: t("Merge {name} into", each), act: (other) => merge(each, other) },
+  ].filter(({ target }) => others.length || !target);
   const option = (one) => el("option", { value: acts.indexOf(one) }, one.label);
   const listed = Object.entries(groups).map(([group, { title }]) => {
     const mine = acts.filter((one) => one.group === group);
     return mine.length ? el("optgroup", { label: title }, ...mine.map(option)) : null;
   });
   const select = el("select", { "aria-label": t("More for {name}", each) }, el("option", { value: "" }, t("more …")), ...listed);
+  const target = el("span", {});
   const chosen = () => acts[select.value || -1];
-  const go = el("button", { type: "button", class: "main", hidden: true, onclick: () => chosen().act() });
+  const other = () => others.find(({ name }) => name === target.firstChild?.value);
+  const go = el("button", { type: "button", class: "main", hidden: true, onclick: () => chosen().act(other()) });
+  const enable = () => (go.disabled = Boolean(chosen()?.target) && !other());
+  target.addEventListener("change", enable);
   // Act only on a click: arrow keys select each entry on the way to the wanted one.
   select.addEventListener("change", () => {
     go.hidden = !chosen();
     go.textContent = groups[chosen()?.group]?.button ?? "";
     go.ariaLabel = groups[chosen()?.group]?.spoken ?? "";
+    // Listed only here: a list of all classes in each of their rows would be thousands of options.
+    target.replaceChildren(...(chosen()?.target ? [classSelect(others, chosen().target)] : []));
+    enable();
   });
-  return el("span", { class: "pick" }, select, go);
+  return el("span", { class: "pick" }, select, target, go);
 }
 
 async function archive(each, archived) {

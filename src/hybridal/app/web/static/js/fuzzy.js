@@ -1,6 +1,7 @@
 /** Fuzzy search for class names: `card arr` finds `card_arrival`, `uber` finds `Über`. */
 
-const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+/** The text without accents and in lower case. */
+export const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
 /**
  * The distance of a name from the typed text, or null if it does not match.
