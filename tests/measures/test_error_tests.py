@@ -52,18 +52,27 @@ def test_the_count_of_a_list_is_tested_by_the_mean_of_its_likelihood_ratios(
     ratios = [hypergeom.pmf(np.arange(n + 1), population, int(part * total), n) for part in PARTS]
     for found in range(max(0, n - population + total), min(n, total) + 1):
         mean = sum(weight * ratio[found] for weight, ratio in zip(WEIGHTS, ratios, strict=True)) / null.pmf(found)
-        assert count_p_value(found, n, total, population) == pytest.approx(min(1.0, 1 / mean) if mean else 1.0)
+        assert count_p_value(found, n, total, population, many_looks=True) == pytest.approx(
+            min(1.0, 1 / mean) if mean else 1.0
+        )
 
 
+@pytest.mark.parametrize("many_looks", [False, True])
 @pytest.mark.parametrize(("population", "total"), [(8, 2), (9, 5), (10, 10)])
 def test_over_all_samples_of_a_size_the_count_misleads_with_at_most_the_stated_probability(
-    population: int, total: int
+    population: int, total: int, many_looks: bool
 ) -> None:
     for n in range(population + 1):
         found = np.array([sum(row < total for row in drawn) for drawn in combinations(range(population), n)])
-        p = count_p_value(found, n, total, population)
+        p = count_p_value(found, n, total, population, many_looks)
         for level in (0.05, 0.2, 0.5):
             assert np.mean(p <= level) <= level
+
+
+@pytest.mark.parametrize(("population", "total", "n"), [(40, 9, 20), (40, 16, 33), (12, 5, 12), (9, 8, 3)])
+def test_one_look_at_a_list_has_the_probability_of_scipy(population: int, total: int, n: int) -> None:
+    found = np.arange(max(0, n - population + total), min(n, total) + 1)
+    assert count_p_value(found, n, total, population) == pytest.approx(hypergeom.cdf(found, population, total, n))
 
 
 @given(st.data())
@@ -71,7 +80,7 @@ def test_a_count_that_cannot_be_is_ruled_out(data: st.DataObject) -> None:
     population = data.draw(st.integers(1, 60))
     n = data.draw(st.integers(0, population))
     found = data.draw(st.integers(0, n))
-    p = count_p_value(found, n, np.arange(found, population + 2), population)
+    p = count_p_value(found, n, np.arange(found, population + 2), population, many_looks=True)
     assert ((p >= 0) & (p <= 1)).all()
     assert (p[population - n + 1 :] == 0).all()
     assert p[0] == 1
@@ -82,13 +91,13 @@ def test_who_looks_at_a_growing_sample_is_misled_with_at_most_the_stated_probabi
     rng, population = np.random.default_rng(1), 120
     draws = np.array([rng.permutation(population) < total for _ in range(400)])
     found = np.cumsum(draws, axis=1)[:, :-1]
-    p = count_p_value(found, np.arange(1, population), total, population)
+    p = count_p_value(found, np.arange(1, population), total, population, many_looks=True)
     assert (p <= 0.05).any(axis=1).mean() <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
 
 
 def test_a_large_list_is_like_an_unlimited_one() -> None:
     unlimited = rate_p_value([0, 2], 300, 0.02, many_looks=True)
-    assert count_p_value([0, 2], 300, 20_000, 1_000_000) == pytest.approx(unlimited, rel=1e-2)
+    assert count_p_value([0, 2], 300, 20_000, 1_000_000, many_looks=True) == pytest.approx(unlimited, rel=1e-2)
 
 
 @given(st.floats(0.01, 0.5), st.floats(0.5, 0.99), st.integers(0, 4), st.booleans())

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import hypergeom
 
 from hybridal.errors import UserError
 from hybridal.measures.recall_certificate import allowed_missing, certify, most_missing
@@ -17,10 +20,35 @@ def test_few_certificates_are_wrong_though_somebody_looks_after_every_forty_labe
         drawn = np.cumsum(rng.permutation(left_out) < missing)
         for sampled in range(40, left_out, 40):
             seen = int(drawn[sampled - 1])
-            if most_missing(left_out, sampled, seen) <= allowed_missing(100 + seen, 0.95):
+            if most_missing(left_out, sampled, seen, many_looks=True) <= allowed_missing(100 + seen, 0.95):
                 wrong += missing - seen > allowed_missing(100 + seen, 0.95)
                 break
     assert wrong / 100 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 100)
+
+
+@pytest.mark.parametrize(("missing", "sampled"), [(6, 200), (10, 160), (40, 40)])
+def test_few_certificates_of_a_sample_of_fixed_size_are_wrong(missing: int, sampled: int) -> None:
+    """100 texts are found; every sample of 400 texts is drawn, weighed by its probability."""
+    left_out, wrong = 400, 0.0
+    for seen in range(missing + 1):
+        found = 100 + seen
+        if certify(found, left_out, sampled, seen).holds and missing - seen > allowed_missing(found, 0.95):
+            wrong += comb(missing, seen) * comb(left_out - missing, sampled - seen) / comb(left_out, sampled)
+    assert wrong <= 0.05
+
+
+@pytest.mark.parametrize(("sampled", "missed"), [(50, 0), (120, 3), (199, 20)])
+def test_a_sample_of_fixed_size_has_the_bound_of_scipy(sampled: int, missed: int) -> None:
+    of_class = np.arange(missed, 200 - (sampled - missed) + 1)
+    possible = hypergeom.cdf(missed, 200, of_class, sampled) > 0.05
+    assert most_missing(200, sampled, missed) == of_class[possible].max() - missed
+
+
+def test_a_growing_sample_takes_more_labels_than_one_of_fixed_size() -> None:
+    fixed, growing = (certify(300, 2000, 0, 0, many_looks=looks).labels_needed for looks in (False, True))
+    assert fixed is not None
+    assert growing is not None
+    assert fixed < growing < 1.2 * fixed
 
 
 @settings(max_examples=40)

@@ -16,6 +16,7 @@ from hybridal.cli import (
     listing_command,
     predict_command,
     push_command,
+    recall_command,
     report_command,
     resume_command,
     run_command,
@@ -98,6 +99,7 @@ app.command(cls=Command)(resume_command.resume)
 app.command(cls=Command)(compare_command.compare)
 app.command(cls=Command)(what_if_command.what_if)
 app.command(cls=Command)(predict_command.predict)
+app.command(cls=Command)(recall_command.recall)
 app.command(cls=Command)(export_command.export)
 app.command(cls=Command)(push_command.push)
 app.command(cls=Command)(label_command.label)

@@ -21,6 +21,7 @@ from hybridal.errors import RunError, UserError
 from hybridal.learners.learner import Learner, check_keywords, listed
 from hybridal.learners.text_classifier import TextClassifier, TrainedParts, fitted
 from hybridal.measures.evidence import Evidence
+from hybridal.measures.recall_sample import RecallSample
 from hybridal.measures.selective import CONFIDENCE, Promise
 from hybridal.models.model_protocol import TimedCandidates
 from hybridal.runs import checkpoint
@@ -393,6 +394,38 @@ class ActiveLearner(Learner):
             40
         """
         return self._current.promise(max_error, confidence)
+
+    def recall_sample(self, wanted: Any) -> RecallSample:
+        """Draw a random sample of the texts that would be left out of a class, to certify that nearly all are found.
+
+        Found are the texts that people labelled as the class and those to which the model gives it. The list of the
+        others and its order are fixed now; what is labelled and learnt later does not change them.
+
+        Args:
+            wanted: The class.
+
+        Returns:
+            The sample: label `sample.take(sample.labels_needed())`, then ask for `sample.certificate(labels)`.
+
+        Raises:
+            UserError: If there is no such class, or no model yet.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids[:80]))
+            >>> sample, sport = learner.recall_sample("sport"), task.answers(task.train.ids)
+            >>> to_label = sample.take(sample.labels_needed(recall=0.8))
+            >>> certificate = sample.certificate({id: sport[id] == "sport" for id in to_label}, recall=0.8)
+            >>> certificate.sampled == len(to_label), certificate.confidence
+            (True, 0.95)
+        """
+        from hybridal.learners.left_out import recall_sample
+
+        task = self._labelled()
+        found = recall_sample(task, self._state.pool, self._current, wanted, self.settings.seed)
+        return replace(found, wanted=wanted, order=tuple(map(task.id, found.order)))
 
     def report(self, path: str | Path) -> Path:
         """Write an HTML report of all rounds.

@@ -54,30 +54,37 @@ def rate_p_value(errors: ArrayLike, n: ArrayLike, rate: float, many_looks: bool 
     return _inverse_mean(np.stack(ratios))
 
 
-def count_p_value(found: ArrayLike, n: ArrayLike, total: ArrayLike, population: int) -> NDArray[np.float64]:
-    """Test whether a list has at least `total` texts of a kind, by how many a growing random sample of it has.
-
-    The sample is drawn without replacement, and the test may be repeated after each of its labels.
+def count_p_value(
+    found: ArrayLike, n: ArrayLike, total: ArrayLike, population: int, many_looks: bool = False
+) -> NDArray[np.float64]:
+    """Test whether a list has at least `total` texts of a kind, by how many a random sample of it has.
 
     Args:
-        found: How many texts of the kind are in the sample.
+        found: How many texts of the kind are in the sample, which is drawn without replacement.
         n: The size of the sample.
         total: How many in the list the test shall rule out.
         population: The size of the list.
+        many_looks: Whether the test is repeated while n grows.
 
     Returns:
         The p-values; 0 for a total that the sample excludes.
 
     Example:
-        >>> count_p_value(0, [450, 500, 1000], 6, 1000).round(3).tolist()
-        [0.035, 0.02, 0.0]
+        >>> count_p_value(0, [389, 450, 1000], 6, 1000).round(3).tolist()
+        [0.052, 0.027, 0.0]
+        >>> count_p_value(0, [389, 450, 1000], 6, 1000, many_looks=True).round(3).tolist()
+        [0.064, 0.035, 0.0]
     """
     seen, drawn, of_kind = np.broadcast_arrays(*(np.asarray(part, dtype=np.int64) for part in (found, n, total)))
     impossible = of_kind > population - (drawn - seen)
     capped = np.minimum(of_kind, population - (drawn - seen))
-    null = _log_ways(seen, drawn, np.maximum(capped, seen), population)
-    ratios = [_log_ways(seen, drawn, np.floor(part * capped).astype(np.int64), population) - null for part in PARTS]
-    return np.asarray(np.where(impossible, 0.0, _inverse_mean(np.stack(ratios))), dtype=np.float64)
+    if many_looks:
+        null = _log_ways(seen, drawn, np.maximum(capped, seen), population)
+        ratios = [_log_ways(seen, drawn, np.floor(part * capped).astype(np.int64), population) - null for part in PARTS]
+        p_values = _inverse_mean(np.stack(ratios))
+    else:
+        p_values = _count_cdf(seen, drawn, np.maximum(capped, seen), population)
+    return np.asarray(np.where(impossible, 0.0, p_values), dtype=np.float64)
 
 
 def labels_for(rate: float, confidence: float, errors: int = 0, many_looks: bool = False) -> int:
@@ -109,6 +116,20 @@ def labels_for(rate: float, confidence: float, errors: int = 0, many_looks: bool
         else:
             low = middle
     return high
+
+
+def _count_cdf(
+    found: NDArray[np.int64], n: NDArray[np.int64], total: NDArray[np.int64], population: int
+) -> NDArray[np.float64]:
+    """The probability of at most `found` texts of a kind in a sample: the hypergeometric distribution function."""
+    from scipy.special import logsumexp
+
+    counts = np.arange(int(found.max(initial=0)) + 1).reshape(-1, *[1] * found.ndim)
+    ways = np.where(
+        (counts <= found) & (n - counts <= population - total), _log_ways(counts, n, total, population), -np.inf
+    )
+    every = _log_choose(np.full_like(n, population), n)
+    return np.asarray(np.minimum(1.0, np.exp(logsumexp(ways, axis=0) - every)), dtype=np.float64)
 
 
 def _log_ways(

@@ -5,8 +5,9 @@ model gives X, left out are all others of a list of known size. A random sample 
 hypergeometric distribution bounds how many texts of X the rest of it can hold. Only *labelled* texts of X count as
 found, so a model that gives X to wrong texts does not help the certificate.
 
-People look at the certificate after every label. It holds all the same (`error_tests`, many looks), as long as the list
-stays as it was when the sample was drawn.
+A sample whose size was fixed beforehand is tested once, exactly. If people look after every label and stop as soon as
+the certificate holds, it takes about a tenth more labels (`error_tests`, many looks). Either way the list stays as it
+was when the sample was drawn; `RecallSample` keeps it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import numpy as np
 from hybridal.errors import UserError
 from hybridal.measures.error_tests import check_share, count_p_value
 from hybridal.measures.selective import CONFIDENCE
+
+RECALL = 0.95
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,13 @@ class RecallCertificate:
 
 
 def certify(
-    found: int, left_out: int, sampled: int, missed: int, recall: float = 0.95, confidence: float = CONFIDENCE
+    found: int,
+    left_out: int,
+    sampled: int,
+    missed: int,
+    recall: float = RECALL,
+    confidence: float = CONFIDENCE,
+    many_looks: bool = False,
 ) -> RecallCertificate:
     """Decide whether enough texts of a class are found.
 
@@ -60,6 +69,7 @@ def certify(
         missed: How many of those belong to the class.
         recall: The share of the texts of the class that shall be found.
         confidence: The probability with which that shall hold.
+        many_looks: Whether the sample grows until the certificate holds, instead of having a size fixed beforehand.
 
     Returns:
         The certificate, or how far it is.
@@ -70,8 +80,10 @@ def certify(
     Example:
         >>> certificate = certify(found=300, left_out=2000, sampled=400, missed=0)
         >>> certificate.holds, round(certificate.sure_recall, 3), certificate.labels_needed
-        (True, 0.955, None)
+        (True, 0.958, None)
         >>> certify(found=100, left_out=2000, sampled=400, missed=0).labels_needed
+        786
+        >>> certify(found=100, left_out=2000, sampled=400, missed=0, many_looks=True).labels_needed
         830
     """
     check_share(recall, "The recall")
@@ -82,10 +94,10 @@ def certify(
             "a sample is a part of the list, and what it has of the class is found."
         )
     allowed = allowed_missing(found, recall)
-    remaining = most_missing(left_out, sampled, missed, confidence)
+    remaining = most_missing(left_out, sampled, missed, confidence, many_looks)
     sure = found / (found + remaining) if found + remaining else 1.0
     holds = remaining <= allowed
-    needed = None if holds else _needed(left_out, sampled, missed, allowed, confidence)
+    needed = None if holds else _needed(left_out, sampled, missed, allowed, confidence, many_looks)
     return RecallCertificate(recall, confidence, found, left_out, sampled, missed, holds, sure, needed)
 
 
@@ -100,7 +112,9 @@ def allowed_missing(found: int, recall: float) -> int:
     return int(np.floor(round(found * (1 - recall) / recall, 9)))
 
 
-def most_missing(left_out: int, sampled: int, missed: int, confidence: float = CONFIDENCE) -> int:
+def most_missing(
+    left_out: int, sampled: int, missed: int, confidence: float = CONFIDENCE, many_looks: bool = False
+) -> int:
     """Return how many texts of a class the rest of a list has at most, with this confidence.
 
     Args:
@@ -108,27 +122,31 @@ def most_missing(left_out: int, sampled: int, missed: int, confidence: float = C
         sampled: How many random ones of it are labelled.
         missed: How many of those belong to the class.
         confidence: The probability that the rest has no more.
+        many_looks: Whether the sample grows until the bound is low enough.
 
     Example:
         >>> most_missing(2000, 400, 0), most_missing(2000, 400, 2), most_missing(2000, 2000, 7)
-        (14, 38, 0)
+        (13, 27, 0)
+        >>> most_missing(2000, 400, 0, many_looks=True), most_missing(2000, 400, 2, many_looks=True)
+        (14, 38)
     """
     unseen, width = left_out - sampled, 64
     while True:
         missing = np.arange(min(width, unseen) + 1)
-        possible = np.flatnonzero(count_p_value(missed, sampled, missed + missing, left_out) > 1 - confidence)
+        p_values = count_p_value(missed, sampled, missed + missing, left_out, many_looks)
+        possible = np.flatnonzero(p_values > 1 - confidence)
         # What is possible has an uneven edge, of a few texts; far beyond it nothing is.
         if width >= unseen or possible[-1] < width // 2:
             return int(possible[-1])
         width *= 2
 
 
-def _needed(left_out: int, sampled: int, missed: int, allowed: int, confidence: float) -> int:
+def _needed(left_out: int, sampled: int, missed: int, allowed: int, confidence: float, many_looks: bool) -> int:
     """The smallest sample, up to the whole list, that certifies if it has no further text of the class."""
     low, high = sampled, left_out
     while high - low > 1:
         middle = (low + high) // 2
-        if most_missing(left_out, middle, missed, confidence) <= allowed:
+        if most_missing(left_out, middle, missed, confidence, many_looks) <= allowed:
             high = middle
         else:
             low = middle
