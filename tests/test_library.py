@@ -31,7 +31,7 @@ from hybridal.updates.finetune import FineTune
 from hybridal.updates.retrain import Retrain
 
 from .cli.made_up import EnoughLabels
-from .runs.stand_in_hub import stand_in_hub
+from .helpers.stand_in_hub import stand_in_hub
 from .trackers.test_tracking import Flaky
 
 RULES: dict[str, Any] = {

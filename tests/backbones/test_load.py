@@ -111,7 +111,7 @@ def test_uncached_backbones_are_not_local(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_misspelt_name_is_offered_when_the_hub_does_not_have_it_either() -> None:
-    with pytest.raises(UserError, match=r"^Backbone 'minillm' is neither .*\(did you mean 'minilm'\?\)$"):
+    with pytest.raises(UserError, match=r"^Backbone 'minillm' is not on this machine, .*\(did you mean 'minilm'\?\)$"):
         load_backbone("minillm", toy_task())
 
 

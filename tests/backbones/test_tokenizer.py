@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from transformers import AutoTokenizer, BertTokenizer, MPNetTokenizer
 from hybridal.backbones import load_backbone
 from hybridal.backbones.text_encoder import TextEncoder
 from hybridal.backbones.tokenizer import ADDED, CONFIG, FILE, SPECIAL, read_fast_tokenizer
+from hybridal.errors import UserError
 from hybridal.testing.small import toy_task
 
 from ..models.bodies import HAS_MINILM, MINILM
@@ -120,3 +122,13 @@ def test_disagreeing_files_fall_back_to_transformers(folder: Path, name: str, fi
 def test_missing_files_fall_back_to_transformers(folder: Path, name: str) -> None:
     (folder / name).unlink()
     assert read_fast_tokenizer(folder, 32) is None
+
+
+def test_a_sentencepiece_model_without_its_packages_names_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / FILE).unlink()
+    (folder / "sentencepiece.bpe.model").write_bytes(b"\n\x00")
+    rewrite(folder / CONFIG, tokenizer_class="XLMRobertaTokenizer")
+    rewrite(folder / "config.json", model_type="xlm-roberta")
+    monkeypatch.setitem(sys.modules, "sentencepiece", None)
+    with pytest.raises(UserError, match=r"a SentencePiece model without a tokenizer\.json, .*; `pip install sente"):
+        TextEncoder(folder, 16).check()

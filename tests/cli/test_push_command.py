@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hybridal.runs.record import RunFolder
-from tests.runs.stand_in_hub import stand_in_hub
+from tests.helpers.stand_in_hub import stand_in_hub
 
 from .conftest import hybridal
 

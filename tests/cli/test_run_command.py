@@ -306,7 +306,7 @@ class TestDryRun:
             (("--out", "/proc/run"), "The run folder /proc/run cannot be written (No such file or directory); choose"),
             (("--train-layers", "99"), "--train-layers is 99, but backbone 'tiny' has 2 layers."),
             (("--set", "max_length=100000"), "`--set max_length` is 100000, but backbone 'tiny' reads 512 tokens at"),
-            (("--backbone", "minillm"), "Backbone 'minillm' is neither a folder here nor available from the hub"),
+            (("--backbone", "minillm"), "Backbone 'minillm' is not on this machine, and HF_HUB_OFFLINE"),
             (("--backbone", "minillm"), "(did you mean 'minilm'?)"),
             (("--backbone", "./nowhere"), "Backbone './nowhere' is not a folder; check the path"),
             (("--label", "text"), "--label names the column 'text', which holds the texts; name another."),

@@ -21,7 +21,7 @@ from hybridal.runs.settings import Settings
 from hybridal.tasks.task import Task
 from hybridal.testing.small import multi_label_task, toy_task
 
-from .stand_in_hub import StandInHub, stand_in_hub
+from ..helpers.stand_in_hub import StandInHub, stand_in_hub
 
 TASK = toy_task()
 SETTINGS = Settings("toy", backbone="tiny", seed=9)

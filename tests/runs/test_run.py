@@ -119,7 +119,7 @@ class TestBegin:
             ({"overrides": {**OVERRIDES, "initial": 500}}, "too few for an initial pool of 500"),
             ({"tracker": "mlfow"}, "did you mean 'mlflow'?"),
             ({"device": "abacus"}, "`device` 'abacus' is not a device"),
-            ({"backbone": "no/such-encoder"}, "Backbone 'no/such-encoder' is neither a folder here nor"),
+            ({"backbone": "no/such-encoder"}, "Backbone 'no/such-encoder' is not on this machine, and"),
             ({"label": "topic"}, "there is no column 'topic'; its columns are id, text, label"),
         ],
     )

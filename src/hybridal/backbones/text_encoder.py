@@ -7,17 +7,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from hybridal.backbones.beginnings import encode_beginnings, reads_word_by_word
-from hybridal.backbones.tokenizer import TOKENIZER_FILES, FastTokenizer, read_fast_tokenizer
+from hybridal.backbones.tokenizer import FILE, TOKENIZER_FILES, FastTokenizer, read_fast_tokenizer
 from hybridal.errors import UserError, reason
 from hybridal.system.files import read_object, write_whole
 
 # transformers imports lazily and is not thread-safe while it does: a second thread finds half-initialised modules.
 LOADING = RLock()
+# What transformers needs to read a SentencePiece model, by module.
+_SENTENCEPIECE = {"sentencepiece": "sentencepiece", "google.protobuf": "protobuf"}
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,11 @@ class TextEncoder:
         except UserError:
             raise
         except Exception as error:
+            if missing := _missing_for_sentencepiece(self.folder):
+                raise UserError(
+                    f"The tokenizer in {self.folder} is a SentencePiece model without a tokenizer.json, which needs "
+                    f"other packages; `pip install {' '.join(missing)}`, or save the tokenizer there."
+                ) from error
             raise UserError(
                 f"The tokenizer in {self.folder} cannot be read ({type(error).__name__}: {reason(error)}); copy its "
                 "files again, or save the tokenizer there."
@@ -134,6 +142,21 @@ class TextEncoder:
         # A classifier does not use chat templates, and transformers writes them to files that the backbone names.
         self._tokenizer.chat_template = None
         self._tokenizer.save_pretrained(folder)
+
+
+def _missing_for_sentencepiece(folder: Path) -> list[str]:
+    """Packages that are missing to read a tokenizer of which there is only the SentencePiece model."""
+    models = [path for path in tokenizer_files(folder) if path.suffix == ".model"]
+    if not models or (folder / FILE).is_file():
+        return []
+    return [package for module, package in _SENTENCEPIECE.items() if not _is_installed(module)]
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package that the module belongs to
+        return False
 
 
 def tokenizer_files(folder: Path) -> list[Path]:

@@ -119,7 +119,7 @@ def test_a_schedule_named_twice_is_one(settings: Settings, tmp_path: Path) -> No
         ({}, (), "`schedules` names no schedule"),
         ({}, ("retrain", "sometimes"), "There is no schedule named 'sometimes'"),
         ({"acquisition": "nosuch"}, ("retrain",), "There is no acquisition named 'nosuch'"),
-        ({"backbone": "no/such-encoder"}, ("retrain",), "Backbone 'no/such-encoder' is neither a folder here nor"),
+        ({"backbone": "no/such-encoder"}, ("retrain",), "Backbone 'no/such-encoder' is not on this machine, and"),
         ({"overrides": {"train_layers": 9}}, ("retrain",), "`train_layers` is 9, but backbone 'tiny' has 2 layers."),
         ({"labels": "mine.csv"}, ("retrain",), "A comparison simulates its labels; leave `labels` out"),
         ({"label": None, "classes": ("sport", "food")}, ("retrain",), "A comparison simulates its labels, and "),
