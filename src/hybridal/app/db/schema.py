@@ -183,6 +183,7 @@ class Class(Base):
     Attributes:
         description: Tells people, the model and an LLM what belongs in the class.
         examples: Example texts, one per line.
+        group: The group of classes that it belongs to; "" if to none.
         position: Its place in the list of classes.
         merged_into: The class that it was merged into.
         archived: "" while people can give the class; `kept` if the model goes on learning its labels, `out` if it does
@@ -196,10 +197,33 @@ class Class(Base):
     name: Mapped[str] = mapped_column(unique=True)
     description: Mapped[str] = mapped_column(default="")
     examples: Mapped[str] = mapped_column(default="")
+    group: Mapped[str] = mapped_column(default="")
     position: Mapped[int]
     merged_into: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
     archived: Mapped[str] = mapped_column(default="")
     threshold: Mapped[float | None]
+
+
+class CodebookVersion(Base):
+    """A change of the classes; rows are never changed. The codebook of a version follows from all later changes.
+
+    Attributes:
+        operation: What was done: `add`, `rename`, `describe`, `group`, `archive`, `restore`, `delete`, `merge`,
+            `split`, `redefine`, or `change` for several of them at once.
+        class_number: The class that was split or redefined.
+        parts: The numbers of the classes that a class was split into.
+        changes: The fields of each class that changed, before and after (see `codebook.py`).
+    """
+
+    __tablename__ = "codebook_versions"
+
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    made: Mapped[float] = mapped_column(default=now)
+    person_number: Mapped[int | None] = mapped_column(ForeignKey("people.number"))
+    operation: Mapped[str]
+    class_number: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
+    parts: Mapped[list[int]] = mapped_column(JSON)
+    changes: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
 
 
 class LabelSet(Base):
@@ -261,6 +285,7 @@ class Annotation(Base):
         decides: Whether this is an adjudication.
         drawn: How the annotator came to the text: `random` or `queue` if the queue gave it (of the texts set aside, or
             of the others), `picked` by a person, `bulk`, `file`, `import` or `llm`.
+        codebook: The version of the codebook by which it was given; None for a withdrawal.
     """
 
     __tablename__ = "annotations"
@@ -276,6 +301,7 @@ class Annotation(Base):
     comment: Mapped[str] = mapped_column(default="")
     decides: Mapped[bool] = mapped_column(default=False)
     drawn: Mapped[str] = mapped_column(default="picked")
+    codebook: Mapped[int | None]
     at: Mapped[float] = mapped_column(default=now)
 
 

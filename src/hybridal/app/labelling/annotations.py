@@ -14,6 +14,7 @@ from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import execute
 from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, ServedText, Setting, Tally, Text, Vote
 from hybridal.app.labelling import classes
+from hybridal.app.labelling.codebook import NEWEST_VERSION
 from hybridal.app.labelling.consensus import (
     COUNT_NAMES,
     VOTE,
@@ -40,6 +41,7 @@ MULTI_LABEL = select(Setting.value).where(Setting.name == "multi_label")
 _LOOK = (
     _EARLIER.add_columns(Class.number.label("given"), Class.merged_into, Class.archived)
     .add_columns(MULTI_LABEL.scalar_subquery().label("multi_label"))
+    .add_columns(NEWEST_VERSION.scalar_subquery().label("newest_version"))
     .add_columns(select(ServedText).where(ServedText.text_row == bindparam("row")).exists().label("served"))
     .add_columns(*(getattr(Tally, name).label(f"all_{name}") for name in COUNT_NAMES))
     .add_columns(Vote.person_number.label("voter"), *VOTE)
@@ -67,6 +69,7 @@ def annotate(
     decides: bool = False,
     offered: bool = False,
     drawn: str | None = None,
+    codebook: int | None = None,
 ) -> dict[str, int]:
     """Record a person's label or skip, which replaces their earlier one; `decisions` add to it.
 
@@ -85,6 +88,7 @@ def annotate(
         decides: Whether this is an adjudication, which settles a disagreement.
         offered: Refuse archived classes.
         drawn: How the annotator came to the text (see `Annotation`); None if the queue gave it or they picked it.
+        codebook: The version of the codebook that the annotator has seen; None for the newest.
 
     Returns:
         The project's counts after the annotation.
@@ -128,6 +132,7 @@ def annotate(
         comment=comment,
         decides=decides,
         drawn=drawn or _drawn(text, served=bool(now.served)),
+        codebook=now.newest_version if codebook is None else min(codebook, now.newest_version),
     ).scalar_one()
     before = {one.voter: cast_vote(*one[-len(VOTE) :]) for one in seen if one.voter is not None}
     vote = accumulated(before.get(person.number), CastVote(person.kind, label, number, decides, flagged))

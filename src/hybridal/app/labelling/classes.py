@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.app_errors import ConflictError, MissingError
 from hybridal.app.db.connect import exclusive
 from hybridal.app.db.schema import Class, Prediction
+from hybridal.app.labelling.codebook import recording
 from hybridal.errors import UserError
 
 MAX_CLASSES = 1000
@@ -34,7 +35,18 @@ def active(session: Session) -> list[Class]:
 def current(session: Session) -> list[Class]:
     """Read all classes that labels can have, including archived ones, in their order."""
     there = select(Class).where(Class.merged_into.is_(None), Class.archived != "deleted")
-    return [*session.scalars(there.order_by(Class.position, Class.number))]
+    return in_groups(session.scalars(there.order_by(Class.position, Class.number)).all())
+
+
+def in_groups(found: Sequence[Class]) -> list[Class]:
+    """Sort classes so that those of a group follow its first one; the others stay in their order.
+
+    >>> [one.name for one in in_groups([Class(name=name, group=name[1:]) for name in ("a1", "b", "c2", "d1", "e")])]
+    ['a1', 'd1', 'b', 'c2', 'e']
+    """
+    first: dict[str | int, int] = {}
+    place = [first.setdefault(one.group or at, at) for at, one in enumerate(found)]
+    return [found[at] for at in sorted(range(len(found)), key=lambda at: (place[at], at))]
 
 
 def find(session: Session, name: str) -> Class:
@@ -101,13 +113,15 @@ def get(session: Session, number: int) -> Class:
 def add(session: Session, names: Sequence[str]) -> list[Class]:
     """Add classes at the end of the list; existing ones stay as they are."""
     exclusive(session)
-    last = session.scalar(select(func.max(Class.position)))
-    position = 0 if last is None else last + 1
-    for name in dict.fromkeys(map(checked, names)):
-        if session.scalar(select(Class.number).where(Class.name == name)) is None:
-            session.add(Class(name=name, position=position))
-            position += 1
-    session.flush()
+    wanted = dict.fromkeys(map(checked, names))
+    new = [name for name in wanted if session.scalar(select(Class.number).where(Class.name == name)) is None]
+    if new:
+        last = session.scalar(select(func.max(Class.position)))
+        with recording(session):
+            session.add_all(
+                Class(name=name, position=at) for at, name in enumerate(new, 0 if last is None else last + 1)
+            )
+            session.flush()
     number = session.scalar(select(func.count()).select_from(Class)) or 0
     if number > MAX_CLASSES:
         raise UserError(f"{number} classes are too many (the limit is {MAX_CLASSES}); is this the right label column?")
@@ -125,15 +139,25 @@ def rename(session: Session, number: int, name: str) -> Class:
         raise ConflictError(f"A class '{name:.40}' already exists; merge the two instead.")
     if other is not None:
         raise ConflictError(f"'{name:.40}' is the name of a class that was merged; choose another.")
-    found.name = name
+    with recording(session):
+        found.name = name
     return found
 
 
 def describe(session: Session, number: int, description: str | None = None, examples: str | None = None) -> Class:
     """Change the description or the examples of a class; None leaves them as they are."""
     found = get(session, number)
-    found.description = found.description if description is None else description
-    found.examples = found.examples if examples is None else examples
+    with recording(session):
+        found.description = found.description if description is None else description
+        found.examples = found.examples if examples is None else examples
+    return found
+
+
+def put_in_group(session: Session, number: int, group: str) -> Class:
+    """Put a class into the group of this name, which need not exist yet; "" takes it out of its group."""
+    found = in_use(session, number)
+    with recording(session):
+        found.group = group.strip()
     return found
 
 
@@ -173,7 +197,8 @@ def archive(session: Session, number: int, how: Archived) -> Class:
     """Archive a class, or bring it back; all annotations stay (see `Archived`)."""
     exclusive(session)
     found = in_use(session, number)
-    found.archived = how
+    with recording(session):
+        found.archived = how
     if how == "out":
         # A set of classes is still predicted without it.
         only = Prediction.label_set.is_(None)

@@ -17,6 +17,7 @@ from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import exclusive, lock_annotations
 from hybridal.app.db.schema import Class, Consensus, LabelSet, LabelSetClass, Prediction, Vote
 from hybridal.app.labelling.classes import current_classes, deleted_classes, in_use, resolve
+from hybridal.app.labelling.codebook import recording
 from hybridal.app.labelling.consensus import CastVote, Change, update_consensus, votes_by_text
 from hybridal.app.labelling.removal import lock_some
 from hybridal.app.labelling.stored_class_sets import store_sets
@@ -34,10 +35,11 @@ def remove(session: Session, number: int) -> int:
     _block_annotations(session)
     found = in_use(session, number)
     merged = session.scalars(select(Class).where(Class.merged_into.is_not(None))).all()
-    for one in [found, *(one for one in merged if resolve(session, one.number) == number)]:
-        one.name = _name_of_deleted(session, one.name)
-        session.flush()
-    found.archived = "deleted"
+    with recording(session):
+        for one in [found, *(one for one in merged if resolve(session, one.number) == number)]:
+            one.name = _name_of_deleted(session, one.name)
+            session.flush()
+        found.archived = "deleted"
     sets = select(LabelSetClass.set_number).where(LabelSetClass.class_number == number, LabelSetClass.present.is_(True))
     has_class = (Vote.class_number == number) | Vote.label_set.in_(sets)
     labelled = select(func.count(Vote.text_row.distinct())).where(has_class)
@@ -53,8 +55,8 @@ def merge(session: Session, number: int, into: int) -> Class:
     gone, left = in_use(session, number), in_use(session, into)
     if gone is left or left.archived:
         raise ConflictError(translatable("A class is merged into another one that can be given."))
-    gone.merged_into, gone.archived = left.number, ""
-    session.flush()
+    with recording(session):
+        gone.merged_into, gone.archived = left.number, ""
     return left
 
 

@@ -18,6 +18,7 @@ from hybridal.app.db.connect import Sessions, count_texts_again, exclusive
 from hybridal.app.db.schema import Annotation, Consensus, Draw, Text, Vote, clean, now, text_digest
 from hybridal.app.db.search import tidy
 from hybridal.app.labelling import classes
+from hybridal.app.labelling.codebook import newest_version
 from hybridal.app.labelling.consensus import counts, move_counts
 from hybridal.app.labelling.stored_class_sets import Label, active_numbers, is_complete, store_sets
 from hybridal.app.people import file_annotator
@@ -264,8 +265,9 @@ def _label(session: Session, labels: Sequence[tuple[int, Label]]) -> None:
         for row, label in labels
     ]
     given = [{**one, "person_number": person} for one in columns]
+    common = {"action": "label", "drawn": "file", "codebook": newest_version(session)}
     # No page draws a key with a colon.
-    answers = [{**one, "action": "label", "drawn": "file", "key": f"file:{one['text_row']}"} for one in given]
+    answers = [{**one, **common, "key": f"file:{one['text_row']}"} for one in given]
     made = session.scalars(insert(Annotation).returning(Annotation.number, sort_by_parameter_order=True), answers).all()
     votes = [
         {**one, "annotation_number": answer, "partial": not is_complete(label)}

@@ -27,6 +27,7 @@ def upgrade() -> None:
         sa.Column("name", sa.String(), nullable=False),
         sa.Column("description", sa.String(), nullable=False),
         sa.Column("examples", sa.String(), nullable=False),
+        sa.Column("group", sa.String(), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("merged_into", COUNTER, nullable=True),
         sa.Column("archived", sa.String(), nullable=False),
@@ -74,6 +75,19 @@ def upgrade() -> None:
         sa.Column("joined", NUMBER, nullable=False),
         sa.PrimaryKeyConstraint("number", name="people_key"),
         sa.UniqueConstraint("name", name="people_unique_name"),
+    )
+    op.create_table(
+        "codebook_versions",
+        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("made", NUMBER, nullable=False),
+        sa.Column("person_number", COUNTER, nullable=True),
+        sa.Column("operation", sa.String(), nullable=False),
+        sa.Column("class_number", COUNTER, nullable=True),
+        sa.Column("parts", sa.JSON(), nullable=False),
+        sa.Column("changes", sa.JSON(), nullable=False),
+        sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="codebook_versions_refer_by_class_number"),
+        sa.ForeignKeyConstraint(["person_number"], ["people.number"], name="codebook_versions_refer_by_person_number"),
+        sa.PrimaryKeyConstraint("number", name="codebook_versions_key"),
     )
     op.create_table(
         "scoring",
@@ -187,6 +201,7 @@ def upgrade() -> None:
         sa.Column("comment", sa.String(), nullable=False),
         sa.Column("decides", sa.Boolean(), nullable=False),
         sa.Column("drawn", sa.String(), nullable=False),
+        sa.Column("codebook", sa.Integer(), nullable=True),
         sa.Column("at", NUMBER, nullable=False),
         sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="annotations_refer_by_class_number"),
         sa.ForeignKeyConstraint(["label_set"], ["label_sets.number"], name="annotations_refer_by_label_set"),
