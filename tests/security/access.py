@@ -38,6 +38,7 @@ ANNOTATOR = {
     ("GET", "/api/scoring"),
     ("POST", "/api/scoring/first"),
     ("GET", "/api/progress"),
+    ("GET", "/api/quality"),
     ("GET", "/api/openapi.json"),
 }
 REVIEWER = {
@@ -45,6 +46,7 @@ REVIEWER = {
     ("GET", "/export"),
     ("GET", "/api/review"),
     ("GET", "/api/agreement"),
+    ("GET", "/api/confusions"),
     ("GET", "/api/disagreements"),
     ("POST", "/api/adjudications"),
     ("POST", "/api/classes"),

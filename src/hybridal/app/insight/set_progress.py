@@ -1,4 +1,4 @@
-"""The classes of a project in which a text may have several: labels, thresholds, errors on validation texts."""
+"""The classes of a project in which a text may have several: labels, and decisions on validation texts."""
 
 from __future__ import annotations
 
@@ -6,56 +6,28 @@ from collections import Counter
 from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Consensus, LabelSet, Prediction, Text
+from hybridal.app.db.schema import Consensus, LabelSet, Text
 from hybridal.app.insight.ranking import probabilities_of
 from hybridal.app.labelling.classes import active
-from hybridal.app.labelling.learnt_predictions import FROM_LABELS
 from hybridal.app.project import Project
 
 
 def set_balance(session: Session) -> list[dict[str, Any]]:
-    """The number of labels and the validation results of each active class, in the order of the classes.
+    """The number of labels of each active class, in the order of the classes.
 
     Returns:
-        For each class `n`, how many labelled texts have it; `absent`, for how many it was decided that they do not;
-        its `threshold`; and of the validation texts that decide it how many have it (`texts`), how many the newest
-        model gives it (`given`), and both (`hits`).
+        For each class `n`, how many labelled texts have it; and `absent`, for how many it was decided that they do not.
     """
     counted = select(LabelSet.classes, func.count()).join(Consensus, Consensus.label_set == LabelSet.number)
     numbers = {one.number: one for one in active(session)}
-    counts: dict[str, Counter[int]] = {name: Counter() for name in ("n", "absent", "texts", "given", "hits")}
+    counts: dict[str, Counter[int]] = {name: Counter() for name in ("n", "absent")}
     for found, times in session.execute(counted.group_by(LabelSet.number, LabelSet.classes)):
         for number in numbers:
             if (has := found.decision(number)) is not None:
                 counts["n" if has else "absent"][number] += times
-    for label, given in _validation_sets(session):
-        for number in numbers:
-            if (has := label.decision(number)) is not None:
-                is_given = number in given.present
-                counts["texts"][number] += has
-                counts["given"][number] += is_given
-                counts["hits"][number] += has and is_given
-    return [
-        {"class": one.name, "threshold": one.threshold, **{name: counts[name][number] for name in counts}}
-        for number, one in numbers.items()
-    ]
-
-
-def _validation_sets(session: Session) -> list[Any]:
-    """The label and the predicted set of each validation text that has both."""
-    label, given = aliased(LabelSet), aliased(LabelSet)
-    found = (
-        select(label.classes, given.classes)
-        .select_from(Consensus)
-        .join(label, label.number == Consensus.label_set)
-        .join(Prediction, Prediction.text_row == Consensus.text_row)
-        .join(given, given.number == Prediction.label_set)
-        .join(Text, Text.row == Consensus.text_row)
-        .where(FROM_LABELS, Text.split == "validation")
-    )
-    return [*session.execute(found)]
+    return [{"class": one.name, **{name: counts[name][number] for name in counts}} for number, one in numbers.items()]
 
 
 def validation_decisions(session: Session, project: Project) -> list[tuple[float, bool]]:

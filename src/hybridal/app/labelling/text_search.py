@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from hybridal.app.db.class_set import ClassSet
-from hybridal.app.db.schema import Class, Consensus, LabelSet, LabelSetClass, Prediction, Text, Vote
+from hybridal.app.db.schema import Class, Consensus, LabelSet, LabelSetClass, Person, Prediction, Text, Vote
 from hybridal.app.db.search import containing, contains
 from hybridal.app.labelling.consensus import counts
 
@@ -41,6 +41,9 @@ class Conditions:
         class_name: The class of its consensus.
         lacks: A class that its consensus denies.
         state: Its state; `none` is a label that gives no class.
+        given: A class that the newest model gives it.
+        withheld: A class that the newest model does not give it.
+        confused: Two classes, each of which one person gave it instead of the other; or ("", "").
         by: Number of a person; only their annotations count for classes and state.
     """
 
@@ -49,11 +52,15 @@ class Conditions:
     lacks: str = ""
     state: State | None = None
     by: int | None = None
+    given: str = ""
+    withheld: str = ""
+    confused: tuple[str, str] = ("", "")
 
     @property
     def of_few(self) -> bool:
         """Whether few texts match, all of which have votes."""
-        return self.state in ("labelled", "none", "skipped", "flagged") or bool(self.class_name or self.lacks)
+        labelled = self.class_name or self.lacks or any(self.confused)
+        return self.state in ("labelled", "none", "skipped", "flagged") or bool(labelled)
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,9 @@ def search(
     by: int | None = None,
     *,
     lacks: str = "",
+    given: str = "",
+    withheld: str = "",
+    confused: tuple[str, str] = ("", ""),
     predicted: str = "",
     order: Order | None = None,
     among: Sequence[int] | None = None,
@@ -95,12 +105,16 @@ def search(
         page: Number of the page, from 1.
         by: Number of a person; only their annotations count.
         lacks: A class that its consensus denies.
+        given: See `Conditions`, also for the next two.
+        withheld: A class that the newest model does not give it.
+        confused: Two classes between which people differ.
         predicted: The likeliest class according to the model.
         order: List by prediction: "sure" for the highest probability first, "doubt" for the highest entropy first.
         among: Rows to search among; they also give the order.
         exact: Count all matches of a search by words, not only `MAX_COUNTED`.
     """
-    start, wanted = (page - 1) * PAGE_SIZE, Conditions(words, class_name, lacks, state, by)
+    start = (page - 1) * PAGE_SIZE
+    wanted = Conditions(words, class_name, lacks, state, by, given, withheld, confused)
     if among is not None:
         # Thousands of parameters take PostgreSQL's driver longer than the query; numbers in its text do not.
         numbers: BindParameter[int] = bindparam("among", among, expanding=True, literal_execute=True)
@@ -188,6 +202,12 @@ def _filters(session: Session, row: Row, wanted: Conditions) -> Iterator[ColumnE
         yield row.in_(_without_class(wanted.by, wanted.lacks))
     if wanted.state is not None:
         yield _is(wanted.state, row, wanted.by)
+    if wanted.given:
+        yield row.in_(_given(wanted.given))
+    if wanted.withheld:
+        yield and_(row.in_(select(Prediction.text_row)), row.not_in(_given(wanted.withheld)))
+    if any(wanted.confused):
+        yield _differing(row, *wanted.confused)
     if wanted.state != "deleted":
         yield row.not_in(_DELETED)
 
@@ -214,16 +234,45 @@ def _with_class(by: int | None, name: str) -> Select[int]:
 def _without_class(by: int | None, name: str) -> Select[int]:
     """Select the rows of the texts that are known not to have a class."""
     number = _number_of(name)
+    table = Consensus if by is None else Vote
+    found = select(table.text_row).where((table.class_number != number) | _in_sets_without(table.label_set, number))
+    return found if by is None else _of(by, found)
+
+
+def _in_sets_without(label_set: InstrumentedAttribute[int | None], number: ScalarSelect[int]) -> ColumnElement[bool]:
+    """Whether a label set denies a class."""
     naming = select(LabelSetClass.set_number).where(LabelSetClass.class_number == number)
     # A set with `*` denies all classes that it does not name.
     others = select(LabelSet.number).where(
         number.is_not(None), type_coerce(LabelSet.classes, String).contains("/*/"), LabelSet.number.not_in(naming)
     )
     denied = naming.where(LabelSetClass.present.is_(False))
-    table = Consensus if by is None else Vote
-    in_sets = table.label_set.in_(denied) | table.label_set.in_(others)
-    found = select(table.text_row).where((table.class_number != number) | in_sets)
-    return found if by is None else _of(by, found)
+    return label_set.in_(denied) | label_set.in_(others)
+
+
+def _given(name: str) -> Select[int]:
+    """Select the rows of the texts to which the newest model gives a class."""
+    number = _number_of(name)
+    sets = select(LabelSetClass.set_number).where(LabelSetClass.class_number == number, LabelSetClass.present.is_(True))
+    whole = Prediction.label_set.is_(None) & (Prediction.class_number == number)
+    return select(Prediction.text_row).where(whole | Prediction.label_set.in_(sets))
+
+
+def _differing(row: Row, one: str, other: str) -> ColumnElement[bool]:
+    """Whether one person gave a text the class `one` and not `other`, and another person the reverse."""
+    return and_(row.in_(_chosen(one, other)), row.in_(_chosen(other, one)))
+
+
+def _chosen(name: str, not_this: str) -> Select[int]:
+    """Select the rows of the texts to which a person gave one class and not another; decisions do not count."""
+    number, other = _number_of(name), _number_of(not_this)
+    named = select(LabelSetClass.set_number).where(
+        LabelSetClass.class_number == number, LabelSetClass.present.is_(True)
+    )
+    sets = Vote.label_set.in_(named) & _in_sets_without(Vote.label_set, other)
+    people = select(Person.number).where(Person.kind == "person")
+    own = (~Vote.decides, Vote.person_number.in_(people))
+    return select(Vote.text_row).where((Vote.class_number == number) | sets, *own)
 
 
 def _number_of(name: str) -> ScalarSelect[int]:

@@ -21,3 +21,15 @@ def test_long_texts_are_listed_truncated(owner: Visit, project: Project) -> None
         session.add(Prediction(text_row=1, class_number=1, probability=0.5, entropy=0.7, round=1))
     [item] = owner.get("/api/review").json()["uncertain"]
     assert (item["text"][:9], len(item["text"]) < 600) == ("x" * 9, True)
+
+
+def test_the_quality_of_a_model_is_there_for_all_and_confusions_of_people_for_reviewers(
+    owner: Visit, annotator: Visit
+) -> None:
+    found = annotator.get("/api/quality").json()
+    assert (found["texts"], [one["name"] for one in found["classes"]], found["cells"]) == (0, ["a", "b", "c"], [])
+    assert found["classes"][0]["recall"] == {"part": 0, "of": 0, "value": None, "low": None, "high": None}
+    assert owner.get("/api/confusions").json() == {"items": []}
+    assert annotator.get("/api/confusions").status_code == 403
+    assert owner.get("/api/texts", one="a", other="b").json()["total"] == 0
+    assert annotator.get("/api/texts", one="a", other="b").status_code == 403

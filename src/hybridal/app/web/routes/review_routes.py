@@ -9,6 +9,8 @@ from pydantic import Field
 
 from hybridal.app.db.schema import clean
 from hybridal.app.insight.annotator_agreement import AgreementReport, agreement_report, disagreements, ratings
+from hybridal.app.insight.class_quality import QualityReport, class_quality
+from hybridal.app.insight.confused_classes import ConfusedClasses, confused_classes
 from hybridal.app.insight.project_progress import progress, review_texts
 from hybridal.app.insight.set_agreement import SetAgreementReport, set_agreement_report
 from hybridal.app.insight.set_review import contradicted_decisions
@@ -18,7 +20,17 @@ from hybridal.app.labelling.annotations import annotate
 from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Reviewer
 from hybridal.app.web.project_threads import Router
-from hybridal.app.web.schemas import CleanStr, Counts, GivenClasses, GivenDecisions, Key, Saved, Schema, excerpt
+from hybridal.app.web.schemas import (
+    CleanStr,
+    Counts,
+    GivenClasses,
+    GivenDecisions,
+    Items,
+    Key,
+    Saved,
+    Schema,
+    excerpt,
+)
 from hybridal.app.web.translations import Texts
 
 router = Router(prefix="/api")
@@ -78,6 +90,24 @@ def adjudicate(given: Adjudication, user: Reviewer, project: CurrentProject) -> 
 def get_progress(_: Annotator, project: CurrentProject, texts: Texts) -> dict[str, Any]:
     """The learning curve, calibration, the switch signal, training time saved, and labels per class."""
     return texts.sentences(progress(project))
+
+
+@router.get("/quality")
+def get_quality(_: Annotator, project: CurrentProject) -> QualityReport:
+    """Precision, recall and support of each class, and the confusion matrix of the newest model.
+
+    Measured on the validation texts that have a label and a prediction. Shares of fewer than 10 texts are null.
+    """
+    with project.reads() as session:
+        return class_quality(session)
+
+
+@router.get("/confusions")
+def get_confusions(_: Reviewer, project: CurrentProject) -> Items[ConfusedClasses]:
+    """The classes that people give to the same texts instead of each other, the most frequent first."""
+    with project.reads() as session:
+        found = set_ratings(session) if read(session)["multi_label"] else ratings(session)
+    return Items(items=confused_classes(found))
 
 
 @router.get("/review")

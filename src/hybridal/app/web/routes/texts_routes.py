@@ -107,6 +107,14 @@ def list_texts(
             "class; with `doubt`, those closest to its threshold come first, on either side.",
         ),
     ] = "",
+    given: Annotated[str, Query(max_length=200, description="A class that the newest model gives the text.")] = "",
+    withheld: Annotated[
+        str, Query(max_length=200, description="A class that the newest model does not give the text.")
+    ] = "",
+    one: Annotated[
+        str, Query(max_length=200, description="With `other`: a class that one person gave instead of the other class.")
+    ] = "",
+    other: Annotated[str, Query(max_length=200, description="The class that another person gave instead.")] = "",
     order: Annotated[Order | None, Query(description="Order by the model's confidence.")] = None,
     like: Annotated[
         str, Query(max_length=LONGEST_ID, description="The id of a text; the most similar come first.")
@@ -121,8 +129,10 @@ def list_texts(
     """The matching texts, 50 per page: their beginnings, or with `whole` all of each text."""
     if state == "deleted" and not may(user.role, "owner"):
         raise ForbiddenError(translatable("Only an owner sees deleted texts."))
+    if (one or other) and not may(user.role, "reviewer"):
+        raise ForbiddenError(translatable("Only reviewers see the labels of other people."))
     with project.reads() as session:
-        if (predicted or order) and not sees_predictions(user, read(session)):
+        if (predicted or order or given or withheld) and not sees_predictions(user, read(session)):
             raise ForbiddenError(translatable("In this project annotators do not see predictions; ask an owner."))
         similar = _similarities(session, project, clean(like)) if like else None
         among = _rows(session, ids) if ids else None if similar is None else [*similar]
@@ -140,6 +150,9 @@ def list_texts(
             page,
             by=_own_only(user),
             lacks=clean(lacks),
+            given=clean(given),
+            withheld=clean(withheld),
+            confused=(clean(one), clean(other)),
             predicted=clean(predicted),
             order=order,
             among=among,

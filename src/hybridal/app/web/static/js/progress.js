@@ -2,7 +2,9 @@
 import { get, getProject } from "./api.js";
 import { balance } from "./charts/balance.js";
 import { calibration } from "./charts/calibration.js";
+import { confusions } from "./charts/confusions.js";
 import { curve, scoreOf } from "./charts/curve.js";
+import { confusionMatrix, quality } from "./charts/quality.js";
 import { signalChart } from "./charts/signal.js";
 import { updates } from "./charts/updates.js";
 import { byId, el } from "./dom.js";
@@ -15,20 +17,26 @@ import { showErrors } from "./toast.js";
 
 const TOO_FEW = t("too few validation labels");
 
-const { trainer } = await frame;
+const { project: opened, trainer } = await frame;
+const isReviewer = opened.me.role !== "annotator";
 bindFinishButton(trainer);
 trainer.addEventListener("round", () => showErrors(draw));
 document.addEventListener("visibilitychange", () => document.hidden || showErrors(draw));
 await showErrors(draw);
 
 async function draw() {
-  const [project, progress] = await Promise.all([getProject(), get("/api/progress")]);
+  const [project, progress, measured, confused] = await Promise.all([
+    getProject(),
+    get("/api/progress"),
+    get("/api/quality"),
+    isReviewer ? get("/api/confusions") : { items: [] },
+  ]);
   byId("story").textContent = story(progress);
   showFinish(progress.finish);
   byId("tiles").replaceChildren(...tiles(project, progress));
-  const opened = titles("details[open]");
-  byId("figures").replaceChildren(...figures(progress));
-  for (const details of document.querySelectorAll("figure details")) details.open = opened.includes(titleOf(details));
+  const unfolded = titles("details[open]");
+  byId("figures").replaceChildren(...figures(progress), ...classFigures(project, measured, confused.items));
+  for (const details of document.querySelectorAll("figure details")) details.open = unfolded.includes(titleOf(details));
 }
 
 /** The titles of the figures that contain such elements. */
@@ -132,4 +140,10 @@ function figures({ rounds, switch: switched, calibration: bins, saved, balance: 
   if (signal && rounds.some((r) => r.signal != null)) shown.push(signalChart(rounds, signal, switched));
   if (bins?.some((bin) => bin.n)) shown.push(calibration(bins, rounds.at(-1)));
   return [...shown, balance(classes)];
+}
+
+/** What the model and people find hard. */
+function classFigures(project, measured, confused) {
+  const shown = measured.texts ? [quality(measured), confusionMatrix(measured, project.multi_label, isReviewer)] : [];
+  return confused.length ? [...shown, confusions(confused)] : shown;
 }

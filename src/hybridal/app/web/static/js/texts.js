@@ -12,13 +12,18 @@ import { openText } from "./text-dialog.js";
 import { showErrors } from "./toast.js";
 
 const TYPING_MS = 250;
+const HIDDEN = ["given", "withheld", "one", "other"]; // conditions of links from the page Progress
 
 const { project } = await frame;
 const form = byId("filters");
 for (const select of [form.elements.class, form.elements.lacks, form.elements.predicted].filter(Boolean))
   select.append(...project.classes.map(({ name }) => el("option", { value: name }, name)));
-for (const [name, value] of new URLSearchParams(location.search))
-  if (form.elements[name]) form.elements[name].value = value;
+for (const [name, value] of new URLSearchParams(location.search)) {
+  const control = form.elements[name];
+  // A link from another page may name an archived class.
+  if (control?.type === "select-one" && ![...control.options].some((option) => option.value === value)) control.append(el("option", { value }, value));
+  if (control) control.value = value;
+}
 const bulk = new Bulk(project, () => showErrors(load));
 let page = Number(new URLSearchParams(location.search).get("page")) || 1;
 let typing = 0;
@@ -26,6 +31,7 @@ let latestRequest = 0;
 
 onSubmit(form, () => showPage(1));
 onPress(byId("like").querySelector("button"), () => showLike(""));
+onPress(byId("conditions").querySelector("button"), () => showLike(""));
 form.addEventListener("input", () => {
   clearTimeout(typing);
   typing = setTimeout(() => showPage(1), TYPING_MS);
@@ -48,6 +54,7 @@ async function showPageFromTop(number) {
 /** Lists the unlabelled texts most similar to one text; with an empty id, all texts. */
 function showLike(id) {
   form.reset();
+  for (const name of HIDDEN) form.elements[name].value = "";
   form.elements.like.value = id;
   form.elements.state.value = id ? "unlabelled" : "";
   return showPageFromTop(1);
@@ -59,8 +66,20 @@ async function showLikeHeading(id) {
   if (id) byId("like").querySelector("q").textContent = (await get(`/api/texts/${encodeURIComponent(id)}`)).text;
 }
 
+/** States the conditions that no field shows. */
+function showConditions({ given, withheld, one, other }) {
+  const stated = [
+    given && t("The model gives them “{name}”.", { name: given }),
+    withheld && t("The model does not give them “{name}”.", { name: withheld }),
+    one && other && t("One person gave them “{one}”, another person “{other}”.", { one, other }),
+  ].filter(Boolean);
+  byId("conditions").hidden = !stated.length;
+  byId("conditions").querySelector("span").textContent = stated.join(" ");
+}
+
 async function load() {
   const query = { ...Object.fromEntries(new FormData(form)), page };
+  showConditions(query);
   const request = ++latestRequest;
   const [found] = await Promise.all([get("/api/texts", query), showLikeHeading(query.like)]);
   if (request !== latestRequest) return; // superseded by a later request
