@@ -11,6 +11,7 @@ import typer
 from hybridal import __version__
 from hybridal.cli import (
     compare_command,
+    estimate_command,
     export_command,
     label_command,
     listing_command,
@@ -100,6 +101,7 @@ app.command(cls=Command)(compare_command.compare)
 app.command(cls=Command)(what_if_command.what_if)
 app.command(cls=Command)(predict_command.predict)
 app.command(cls=Command)(recall_command.recall)
+app.command(cls=Command)(estimate_command.estimate)
 app.command(cls=Command)(export_command.export)
 app.command(cls=Command)(push_command.push)
 app.command(cls=Command)(label_command.label)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,6 +42,10 @@ from hybridal.trackers import TRACKERS, Tracking
 
 if TYPE_CHECKING:
     from hybridal.models.transformer import TransformerModel
+
+
+VALIDATION = "validation.json"
+"""The labels that people gave to validation texts of a run."""
 
 
 def begin(settings: Settings, path: Path, observer: Observer | None = None) -> RunFolder:
@@ -113,7 +117,7 @@ def resume_run(
         if settings.labels is not None:
             cells = CellReader(task.classes, task.multi_label, settings.label_separator)
             annotator = LabelsFile(Path(settings.labels), folder.path / "to_label.csv", cells, observer)
-            task = with_validation(task, annotator, folder.path / "validation.json")
+            task = with_validation(task, annotator, folder.path / VALIDATION)
         signals = watched(settings, schedule)
         model = build_loop_model(settings, task, signals, observer, folder.backbone)
         team = build_team(settings, task, annotator, folder.path, observer.message)
@@ -257,6 +261,19 @@ def with_validation(task: Task, annotator: LabelsFile, kept: Path) -> Task:
         answers = annotator.label({split.ids[row]: split.texts[row] for row in rows})
         written = {id: _as_json(answer) for id, answer in answers.items()}
         write_whole(kept, strict_json(written, indent=2) + "\n")
+    return _with_answers(task, answers)
+
+
+def with_kept_validation(task: Task, folder: RunFolder) -> Task:
+    """Return the task with the validation labels that people gave for a run, if it asked for any."""
+    kept = folder.path / VALIDATION
+    return _with_answers(task, json.loads(kept.read_text(encoding="utf-8"))) if kept.is_file() else task
+
+
+def _with_answers(task: Task, answers: Mapping[str, Any]) -> Task:
+    """Return the task with these labels of validation texts that have none."""
+    split = task.validation
+    rows = np.flatnonzero(split.labels == UNKNOWN).tolist()
     labels = split.labels.copy()
     for row in rows:
         answer = answers[split.ids[row]]

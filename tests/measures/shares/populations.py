@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from hybridal.core.outputs import Floats, Ints
@@ -28,3 +30,13 @@ def labelled(labels: Floats, predicted: Floats, drawn: Ints, chosen: Ints = NO_R
     for rows in (drawn, chosen):
         targets[rows, 0] = labels[rows]
     return LabelledTexts(targets, predicted[:, None] > 0.5, predicted[None, :, None], [RandomDraw(frame, drawn)])
+
+
+def with_other_class(texts: LabelledTexts) -> LabelledTexts:
+    """The same texts with a second class, which is the opposite of the first."""
+    return replace(
+        texts,
+        targets=np.concatenate([texts.targets, 1 - texts.targets], axis=1),
+        answers=np.concatenate([texts.answers, ~texts.answers], axis=1),
+        predicted=np.concatenate([texts.predicted, 1 - texts.predicted], axis=2),
+    )

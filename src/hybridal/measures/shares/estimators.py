@@ -29,7 +29,7 @@ from hybridal.measures.error_tests import check_share
 from hybridal.measures.shares.bounded_mean import mean_interval
 from hybridal.measures.shares.labelled_texts import Flags, LabelledTexts
 
-Tuning = NDArray[np.float64] | tuple[Floats, Floats]
+Tuning = tuple[Floats, Floats]
 
 PRIOR_LABELS = 10  # λ begins at 1, the best one of calibrated predictions, with the weight of this many labels
 
@@ -124,7 +124,7 @@ def _estimate(texts: LabelledTexts, target: Target, confidence: float, powered: 
         check_share(confidence, "The confidence")
         nothing = np.full(texts.classes, np.nan)
         return Estimates(nothing, nothing, nothing, np.zeros(texts.classes, dtype=np.int64))
-    tuning = _tuning(texts) if powered else np.zeros((2, len(texts.random_rows), texts.classes))
+    tuning = _tuning(texts, powered)
     parts = [_part(texts, target, rows, tuning, confidence) for rows in _parts(texts, target)]
     value = np.sum([part[0] for part in parts], axis=0)
     # Independent parts: their distances to the ends add up like standard errors (MOVER); those of unknown texts do not.
@@ -170,10 +170,11 @@ def _part(texts: LabelledTexts, target: Target, rows: Flags, tuning: Tuning, con
     return value, value - ends[:, 0], ends[:, 1] - value, *found.unsure
 
 
-def _tuning(texts: LabelledTexts) -> tuple[Floats, Floats]:
+def _tuning(texts: LabelledTexts, powered: bool) -> tuple[Floats, Floats]:
     """Return λ and a constant for each random label and class, from the other random labels, (n, C) each.
 
-    The constant matters for weights that do not sum to the same over drawn texts as over all, such as those of slopes.
+    Without the predictions λ is 0. The constant matters for weights that do not sum to the same over drawn texts as
+    over all, such as those of slopes.
     """
     rows = texts.random_rows
     labels, predicted = texts.targets[rows], texts.predicted_of(rows)
@@ -185,7 +186,8 @@ def _tuning(texts: LabelledTexts) -> tuple[Floats, Floats]:
     variance = np.maximum(squares.sum(axis=0) - squares - others * mean_predicted**2, 0.0)
     with np.errstate(invalid="ignore"):
         slopes = np.maximum((covariance + spread) / (variance + spread), 0.0)
-    slopes = np.nan_to_num(slopes)  # a prediction that is the same for all texts tells nothing
+    # A prediction that is the same for all texts tells nothing.
+    slopes = np.nan_to_num(slopes) if powered else np.zeros_like(slopes)
     return slopes, mean_label - slopes * mean_predicted
 
 

@@ -56,9 +56,14 @@ class LabelledTexts:
 
     def of_class(self, number: int) -> LabelledTexts:
         """Return the same texts with one class; draws without the texts of which people left this class open."""
-        one, known = slice(number, number + 1), ~np.isnan(self.targets[:, number])
+        known = ~np.isnan(self.targets[:, number])
         draws = [replace(draw, drawn=draw.drawn[known[draw.drawn]]) for draw in self.draws]
-        return LabelledTexts(self.targets[:, one], self.answers[:, one], self.predicted[:, :, one], draws, self.fold)
+        return replace(self.of_classes(np.array([number])), draws=draws)
+
+    def of_classes(self, numbers: Ints) -> LabelledTexts:
+        """Return the same texts with some of the classes."""
+        targets, answers = self.targets[:, numbers], self.answers[:, numbers]
+        return replace(self, targets=targets, answers=answers, predicted=self.predicted[:, :, numbers])
 
     @property
     def random_rows(self) -> Ints:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from hybridal.measures.error_tests import check_share
 
+WIDEST = (1.96 / 2) ** 2
+"""The squared half-width of the 95% interval of a share of 50% by one random label; n labels divide it by n."""
+
 
 @dataclass(frozen=True)
 class Precision:
@@ -52,10 +55,10 @@ def more_labels(groups: Sequence[Precision], half_width: float) -> int:
     """Return how many more texts to draw at random, so that each group gets the labels that it needs.
 
     Each group gets its share of a draw, so the smallest one often decides. A group without a label is taken to be like
-    the others.
+    the others, and if none has one, shares are taken to be 50% and the model to be of no use.
 
     Args:
-        groups: All groups, which contain each text once; at least one has a label.
+        groups: All groups, which contain each text once.
         half_width: Half of the width that is wanted in each group.
 
     Returns:
@@ -70,8 +73,7 @@ def more_labels(groups: Sequence[Precision], half_width: float) -> int:
         (0, 447, 400)
     """
     check_share(half_width, "Half of the width")
-    labelled = [group for group in groups if group.labels]
-    usual = max(group.half_width**2 * group.labels for group in labelled)
+    usual = max((group.half_width**2 * group.labels for group in groups if group.labels), default=WIDEST)
     texts, labels = sum(group.texts for group in groups), sum(group.labels for group in groups)
     most = 0.0
     for group in groups:
