@@ -39,6 +39,7 @@ ANNOTATOR = {
     ("POST", "/api/scoring/first"),
     ("GET", "/api/progress"),
     ("GET", "/api/quality"),
+    ("GET", "/api/activity"),
     ("GET", "/api/openapi.json"),
 }
 REVIEWER = {

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select, update
 
-from hybridal.app.db.schema import Person, Prediction, Text
+from hybridal.app.db.schema import Annotation, Person, Prediction, Text, now
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.people import add_person, sign_in
 from hybridal.app.web.auth import cookie_name
@@ -78,3 +78,30 @@ def test_annotators_see_the_quality_without_links_to_texts(window: Window, measu
     expect(page.get_by_role("region", name="Confusion matrix")).to_contain_text("10")
     expect(page.locator("figure a")).to_have_count(0)
     expect(page.get_by_role("heading", name="Classes that people confuse")).to_have_count(0)
+    expect(page.get_by_role("region", name="Time per label", exact=True).get_by_role("row")).to_have_text(
+        [re.compile("Person"), "Ada0too few labels to tell"]
+    )
+
+
+def test_labels_per_day_and_time_per_label_are_shown(
+    window: Window, measured: Served, axe: Axe, shot: Callable[[Page, str], None]
+) -> None:
+    with measured.project.sessions.begin() as session:
+        for number in range(1, 15):
+            session.execute(update(Annotation).where(Annotation.number == number).values(at=now() - 100 + 4 * number))
+    page = window.open(measured.link, at="/progress")
+    chart = page.get_by_role("figure").filter(has=page.get_by_role("heading", name="Labels per day"))
+    expect(chart.get_by_role("img")).to_have_attribute("aria-label", "Labels per day. 15 texts were labelled.")
+    expect(chart.locator("rect")).to_have_count(30)
+    chart.get_by_text("The numbers").click()
+    expect(chart.get_by_role("row").first).to_have_text("DayAdame")
+    expect(chart.get_by_role("row").nth(1)).to_have_text(re.compile("114$"))
+    times = page.get_by_role("region", name="Time per label", exact=True)
+    expect(times.get_by_role("row").last).to_have_text("me134.0 s4.0 s to 4.0 s")
+    page.get_by_text("Time per label of each class").first.click()
+    expect(page.get_by_role("region", name="Time per label of each class").get_by_role("row").nth(1)).to_contain_text(
+        "4.0"
+    )
+    times.scroll_into_view_if_needed()
+    shot(page, "activity")
+    assert axe.faults(page) == []

@@ -8,6 +8,7 @@ from fastapi import Query
 from pydantic import Field
 
 from hybridal.app.db.schema import clean
+from hybridal.app.insight.activity import Activity, activity
 from hybridal.app.insight.annotator_agreement import AgreementReport, agreement_report, disagreements, ratings
 from hybridal.app.insight.class_quality import QualityReport, class_quality
 from hybridal.app.insight.confused_classes import ConfusedClasses, confused_classes
@@ -17,6 +18,7 @@ from hybridal.app.insight.set_review import contradicted_decisions
 from hybridal.app.insight.set_votes import set_disagreements, set_ratings
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
+from hybridal.app.people import may
 from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Reviewer
 from hybridal.app.web.project_threads import Router
@@ -108,6 +110,24 @@ def get_confusions(_: Reviewer, project: CurrentProject) -> Items[ConfusedClasse
     with project.reads() as session:
         found = set_ratings(session) if read(session)["multi_label"] else ratings(session)
     return Items(items=confused_classes(found))
+
+
+@router.get("/activity")
+def get_activity(
+    user: Annotator,
+    project: CurrentProject,
+    days: Annotated[int, Query(ge=1, le=366, description="How many days, with today.")] = 30,
+    offset: Annotated[
+        int, Query(ge=-840, le=840, description="The time zone of the days, in minutes east of Greenwich.")
+    ] = 0,
+) -> Activity:
+    """How many texts each person labelled on each day, and how long a label takes; annotators see only their own.
+
+    Times are in seconds: median and quartiles, null for fewer than 10 timed labels.
+    """
+    own = None if may(user.role, "reviewer") else user.person.number
+    with project.reads() as session:
+        return activity(session, days, offset, own)
 
 
 @router.get("/review")

@@ -1,5 +1,6 @@
 /** The page Progress: figures, redrawn whenever there is a new model. */
 import { get, getProject } from "./api.js";
+import { labelsPerDay, timePerLabel } from "./charts/activity.js";
 import { balance } from "./charts/balance.js";
 import { calibration } from "./charts/calibration.js";
 import { confusions } from "./charts/confusions.js";
@@ -25,17 +26,18 @@ document.addEventListener("visibilitychange", () => document.hidden || showError
 await showErrors(draw);
 
 async function draw() {
-  const [project, progress, measured, confused] = await Promise.all([
+  const [project, progress, measured, confused, work] = await Promise.all([
     getProject(),
     get("/api/progress"),
     get("/api/quality"),
     isReviewer ? get("/api/confusions") : { items: [] },
+    get("/api/activity", { offset: -new Date().getTimezoneOffset() }),
   ]);
   byId("story").textContent = story(progress);
   showFinish(progress.finish);
   byId("tiles").replaceChildren(...tiles(project, progress));
   const unfolded = titles("details[open]");
-  byId("figures").replaceChildren(...figures(progress), ...classFigures(project, measured, confused.items));
+  byId("figures").replaceChildren(...figures(progress), ...classFigures(project, measured, confused.items), ...workFigures(work));
   for (const details of document.querySelectorAll("figure details")) details.open = unfolded.includes(titleOf(details));
 }
 
@@ -146,4 +148,9 @@ function figures({ rounds, switch: switched, calibration: bins, saved, balance: 
 function classFigures(project, measured, confused) {
   const shown = measured.texts ? [quality(measured), confusionMatrix(measured, project.multi_label, isReviewer)] : [];
   return confused.length ? [...shown, confusions(confused)] : shown;
+}
+
+/** What people have done; annotators see only themselves. */
+function workFigures(work) {
+  return work.people.length ? [labelsPerDay(work), timePerLabel(work)] : [];
 }

@@ -1,0 +1,122 @@
+"""Who labelled how many texts on which day, and how long a label takes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.schema import Annotation, Person, now
+from hybridal.app.insight.class_quality import MIN_TEXTS
+from hybridal.app.labelling.classes import active, current_classes
+
+SHORTEST, LONGEST = 0.25, 300.0  # seconds: a key that bounces, or answers sent together; and a pause
+_ONE_BY_ONE = ("queue", "random", "picked")
+
+
+@dataclass(frozen=True)
+class Duration:
+    """How long labels took, in seconds: median and quartiles, which are None for fewer than 10 timed labels."""
+
+    timed: int
+    median: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class PersonActivity:
+    """The texts that a person labelled on each day, and in all; and how long a label took."""
+
+    name: str
+    texts: int
+    by_day: tuple[int, ...]
+    duration: Duration
+
+
+@dataclass(frozen=True)
+class ClassDuration:
+    """How long a label of a class took."""
+
+    name: str
+    duration: Duration
+
+
+@dataclass(frozen=True)
+class Activity:
+    """The days (ISO dates), the people who labelled on any of them, and the times per class.
+
+    If a text may have several classes, there are no times per class.
+    """
+
+    days: tuple[str, ...]
+    people: tuple[PersonActivity, ...]
+    classes: tuple[ClassDuration, ...]
+
+
+def activity(session: Session, days: int, offset: int = 0, by: int | None = None) -> Activity:
+    """The work of the last days.
+
+    The time of a label is that since the person's annotation before it. Times of more than five minutes are pauses, and
+    do not count; nor do labels of several texts at once.
+
+    Args:
+        session: A session of the project.
+        days: How many days, with today.
+        offset: The time zone in which a day begins, in minutes east of Greenwich.
+        by: Number of a person; only their annotations count.
+    """
+    zone = timezone(timedelta(minutes=offset))
+    today = datetime.fromtimestamp(now(), zone).date()
+    first = today - timedelta(days=days - 1)
+    start = datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(UTC).timestamp()
+    given = select(
+        Person.name, Annotation.text_row, Annotation.at, Annotation.action, Annotation.drawn, Annotation.class_number
+    ).join(Person, Person.number == Annotation.person_number)
+    given = given.where(Person.kind == "person", Annotation.at >= start).order_by(Annotation.number)
+    if by is not None:
+        given = given.where(Annotation.person_number == by)
+    texts: dict[str, list[set[int]]] = {}
+    times: dict[str, list[float]] = defaultdict(list)
+    by_class: dict[int, list[float]] = defaultdict(list)
+    before: dict[str, float] = {}
+    for name, row, at, action, drawn, number in session.execute(given):
+        if action == "label":
+            day = int((at - start) // 86400)
+            texts.setdefault(name, [set() for _ in range(days)])[min(day, days - 1)].add(row)
+            seconds = at - before.get(name, float("-inf"))
+            if drawn in _ONE_BY_ONE and SHORTEST <= seconds <= LONGEST:
+                times[name].append(seconds)
+                if number is not None:
+                    by_class[number].append(seconds)
+        before[name] = at
+    now_called, merged = current_classes(session), defaultdict[int, list[float]](list)
+    for number, seconds_of in by_class.items():
+        merged[now_called[number]] += seconds_of
+    return Activity(
+        tuple((first + timedelta(days=day)).isoformat() for day in range(days)),
+        tuple(_person(name, texts[name], times[name]) for name in sorted(texts)),
+        tuple(ClassDuration(one.name, duration(merged[one.number])) for one in active(session) if merged[one.number]),
+    )
+
+
+def duration(seconds: Sequence[float]) -> Duration:
+    """Median and quartiles of times.
+
+    >>> duration([2.0] * 9).median is None, duration([1.0, 2.0, 3.0] * 4).median
+    (True, 2.0)
+    """
+    if len(seconds) < MIN_TEXTS:
+        return Duration(len(seconds), None, None, None)
+    low, median, high = np.quantile(seconds, [0.25, 0.5, 0.75]).tolist()
+    return Duration(len(seconds), median, low, high)
+
+
+def _person(name: str, texts: Iterable[set[int]], seconds: Sequence[float]) -> PersonActivity:
+    by_day = tuple(map(len, texts))
+    return PersonActivity(name, sum(by_day), by_day, duration(seconds))
