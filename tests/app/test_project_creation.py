@@ -7,6 +7,7 @@ from sqlalchemy import create_engine, inspect, select
 
 from hybridal.app.db.schema import Invitation
 from hybridal.app.labelling import classes
+from hybridal.app.labelling.classes import ClassEntry
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.people import check_invitation
 from hybridal.app.project import Project
@@ -18,12 +19,17 @@ SOURCE = Source("Mails", [("1", "Hello", "ham"), ("2", "WIN", None)], ("ham",))
 
 def test_a_project_begins_with_texts_classes_and_invitations(tmp_path: Path, db: str | None) -> None:
     seen: list[tuple[int, int]] = []
-    plan = ProjectPlan(SOURCE, {"spam": "unwanted", " ham ": ""}, ["annotator", "reviewer"], {"budget": 99})
+    plan = ProjectPlan(
+        SOURCE, [ClassEntry("spam", "unwanted", "x"), ClassEntry(" ham ")], ["annotator", "reviewer"], {"budget": 99}
+    )
     tokens = create_project(plan, tmp_path / "p", db, lambda done, total: seen.append((done, total)))
     assert seen == [(2, 2)]
     project = Project.open(tmp_path / "p", db)
     with project.reads() as session:
-        assert [(one.name, one.description) for one in classes.active(session)] == [("spam", "unwanted"), ("ham", "")]
+        assert [(one.name, one.description, one.key) for one in classes.active(session)] == [
+            ("spam", "unwanted", "x"),
+            ("ham", "", ""),
+        ]
         assert [check_invitation(session, token).role for token in tokens] == ["annotator", "reviewer"]
         assert len(session.scalars(select(Invitation)).all()) == 2
     assert (project.setting("name"), project.setting("budget")) == ("Mails", 99)
@@ -35,7 +41,7 @@ def test_a_project_that_cannot_be_created_leaves_no_tables(tmp_path: Path, empty
     engine = create_engine(empty_postgres)
     before = inspect(engine).get_schema_names()
     twice = Source("s", [("1", "a", None), ("1", "b", None)])
-    for plan in (ProjectPlan(twice), ProjectPlan(SOURCE, {"": ""}), ProjectPlan(SOURCE, settings={"batch": 0})):
+    for plan in (ProjectPlan(twice), ProjectPlan(SOURCE, [ClassEntry("")]), ProjectPlan(SOURCE, settings={"batch": 0})):
         with pytest.raises(UserError):
             create_project(plan, tmp_path / "p", empty_postgres)
     assert inspect(engine).get_schema_names() == before

@@ -66,6 +66,7 @@ OWNER = {
     ("GET", "/api/uploads/{upload}"),
     ("POST", "/api/texts/delete"),
     ("POST", "/api/texts/restore"),
+    ("POST", "/api/classes/list"),
     ("PATCH", "/api/classes/{number}"),
     ("POST", "/api/classes/{number}/merge"),
     ("POST", "/api/classes/{number}/delete"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from hybridal.app import project_admin
 from hybridal.app.labelling import classes
+from hybridal.app.labelling.classes import ClassEntry
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import Progress
 from hybridal.app.people import invite
@@ -23,13 +24,13 @@ class ProjectPlan:
 
     Attributes:
         source: Its texts and their labels.
-        descriptions: Classes in their order, each with a description or ""; those of the file follow.
+        classes: Classes in their order; those of the file follow.
         invitations: The role of each person to invite.
         settings: Settings that differ from the defaults.
     """
 
     source: Source
-    descriptions: Mapping[str, str] = field(default_factory=dict)
+    classes: Sequence[ClassEntry] = ()
     invitations: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -51,13 +52,12 @@ def create_project(
     Raises:
         UserError: The plan is not valid, or the database cannot be used; no table is left then.
     """
-    names = dict.fromkeys([*map(classes.checked, plan.descriptions), *plan.source.classes])
+    names = dict.fromkeys([*(classes.checked(one.name) for one in plan.classes), *plan.source.classes])
     source = replace(plan.source, classes=tuple(names))
     try:
         made = Project.create(source, folder, db=db, in_schema=db is not None, on_progress=on_progress, **plan.settings)
         with closing(made), made.sessions.begin() as session:
-            for name, description in plan.descriptions.items():
-                classes.describe(session, classes.find(session, name).number, description)
+            classes.define(session, plan.classes)
             return [invite(session, role)[1] for role in plan.invitations]
     except BaseException:
         if db is not None:

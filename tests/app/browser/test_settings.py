@@ -143,6 +143,58 @@ def test_many_classes_are_filtered_edited_in_place_and_moved_far(
         shot(page, "settings-200-classes-phone")
 
 
+def test_a_list_of_classes_is_pasted_from_a_spreadsheet(
+    page: Page, app: Served, axe: Axe, shot: Callable[[Page, str], None]
+) -> None:
+    page.get_by_role("button", name="Paste a list …").click()
+    dialog = page.get_by_role("dialog", name="Paste a list of classes")
+    dialog.get_by_role("button", name="Insert the classes of this project").click()
+    expect(dialog.get_by_role("textbox")).to_have_value("a\nb\nc")
+    rows = ["name\tdescription\tkey", "a\tthe first", "d\t\tx", "b：second", '"e"\t"says ""hi"""\t2', "f"]
+    dialog.get_by_role("textbox").fill("\n".join(rows))
+    expect(page.locator("#paste-found")).to_have_text("3 new classes: d, e, f. 2 known classes.")
+    assert axe.faults(page) == []
+    shot(page, "settings-paste")
+    dialog.get_by_role("button", name="Save").click()
+    expect(page.locator("#toasts")).to_contain_text("3 classes added. 2 changed.")
+    expect(page.get_by_label("Key of d")).to_have_value("x")
+    expect(page.get_by_label("Key of b")).to_have_attribute("placeholder", "4")  # 2 is that of e
+    with app.project.reads() as session:
+        found = [(one.name, one.description, one.key) for one in classes.active(session)]
+    assert found == [
+        ("a", "the first", ""),
+        ("b", "second", ""),
+        ("c", "", ""),
+        ("d", "", "x"),
+        ("e", 'says "hi"', "2"),
+        ("f", "", ""),
+    ]
+    page.get_by_label("Key of f").fill("x")
+    page.keyboard.press("Enter")
+    expect(page.locator("#toasts")).to_contain_text("The key 'x' is that of the class 'd'; choose another.")
+    page.goto(f"{app.address}/")
+    expect(page.locator("#classes button kbd")).to_have_text(["1", "4", "3", "x", "2", "6"])
+    expect(page.locator("#text")).not_to_be_empty()
+    with page.expect_response("**/api/annotations"):
+        page.keyboard.press("x")
+    assert [*consensus(app.project).values()] == [("d", "people")]
+
+
+def test_a_table_pasted_into_the_field_for_one_class_opens_the_list(page: Page, app: Served) -> None:
+    page.get_by_label("New class").focus()
+    paste = """at => {
+      const given = new DataTransfer();
+      given.setData("text", "d\\tdelta\\ne");
+      at.dispatchEvent(new ClipboardEvent("paste", { clipboardData: given, bubbles: true, cancelable: true }));
+    }"""
+    page.get_by_label("New class").evaluate(paste)
+    expect(page.locator("#paste-found")).to_have_text("2 new classes: d, e.")
+    page.locator("#paste-form [name=classes]").fill("d\tdelta\tf")
+    page.locator("#paste-form").get_by_role("button", name="Save").click()
+    expect(page.locator("#paste-form .problem")).to_contain_text("'f' cannot be the key of a class")
+    assert names(app) == ["a", "b", "c"]
+
+
 def test_a_name_that_is_taken_is_refused_with_a_sentence(page: Page, app: Served) -> None:
     page.get_by_label("New class").fill("b")
     page.get_by_role("button", name="Add", exact=True).click()
@@ -368,6 +420,8 @@ def test_the_keyboard_stays_on_a_class_while_it_changes(page: Page, app: Served)
     page.keyboard.type("fruit")
     page.keyboard.press("Tab")
     expect(page.get_by_label("Examples of apple")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Key of apple")).to_be_focused()
     page.keyboard.press("Tab")
     down = page.get_by_role("button", name="Move apple down")
     expect(down).to_be_focused()

@@ -12,6 +12,7 @@ from hybridal.app.db.schema import Annotation, Class, Prediction, Text
 from hybridal.app.insight.project_progress import class_balance
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.classes import ClassEntry
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.project import Project
 from hybridal.app.trainer.snapshot import snapshot
@@ -196,3 +197,36 @@ def test_a_class_is_resolved_through_many_merges(project: Project) -> None:
             one.merged_into = into.number
         session.flush()
         assert classes.find(session, "class 0").number == made[-1].number
+
+
+def test_a_list_of_classes_adds_and_updates_all_or_none(project: Project) -> None:
+    with project.sessions.begin() as session:
+        listed = [ClassEntry("d", "delta", "x"), ClassEntry(" a ", "alpha"), ClassEntry("b")]
+        assert classes.define(session, listed) == (1, 1)
+        assert classes.define(session, listed) == (0, 0)
+        classes.set_key(session, classes.find(session, "a").number, "Y")
+    with project.sessions.begin() as session:
+        assert classes.define(session, [ClassEntry("a", key="x"), ClassEntry("d", key="y")]) == (0, 2)
+        found = {one.name: (one.description, one.key) for one in classes.active(session)}
+        assert found == {"a": ("alpha", "x"), "b": ("", ""), "c": ("", ""), "d": ("delta", "y")}
+    for bad in ([ClassEntry("e"), ClassEntry("f", key="x")], [ClassEntry("e"), ClassEntry(" ")]):
+        with pytest.raises(UserError), project.sessions.begin() as session:
+            classes.define(session, bad)
+    assert names(project) == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("key", ["c", "f", "0", "ä", "12", "é", "."])
+def test_a_key_with_another_meaning_is_refused(project: Project, key: str) -> None:
+    with project.sessions.begin() as session, pytest.raises(UserError, match="cannot be the key of a class"):
+        classes.set_key(session, classes.find(session, "a").number, key)
+
+
+def test_the_key_of_an_archived_class_is_free(project: Project) -> None:
+    with project.sessions.begin() as session:
+        a, b = (classes.find(session, name).number for name in "ab")
+        classes.set_key(session, a, "x")
+        with pytest.raises(ConflictError, match="The key 'x' is that of the class 'a'"):
+            classes.set_key(session, b, "x")
+        classes.archive(session, a, "kept")
+        assert classes.set_key(session, b, "x").key == "x"
+        assert classes.archive(session, a, "").key == ""

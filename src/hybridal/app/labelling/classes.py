@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Literal
 
@@ -19,6 +20,10 @@ MAX_CLASSES = 1000
 """A column with more values than this is probably not the label column."""
 
 LONGEST_NAME = 200
+LONGEST_DESCRIPTION = 2000
+
+KEYS = "123456789abdeghijklmnopqrtvwxyz"
+"""Keys that a class can have on the page Label: those without another meaning there (see `keys.js`)."""
 
 Archived = Literal["", "kept", "out"]
 """Whether a class can be given (""); if not, whether the model still learns its labels."""
@@ -161,6 +166,52 @@ def put_in_group(session: Session, number: int, group: str) -> Class:
     return found
 
 
+def set_key(session: Session, number: int, key: str) -> Class:
+    """Set the key that gives a class on the page Label; "" leaves the choice to the page."""
+    exclusive(session)
+    found, key = get(session, number), key.strip().lower()
+    if key and (len(key) > 1 or key not in KEYS):
+        raise UserError(f"'{key:.10}' cannot be the key of a class; take one of {KEYS}.")
+    other = next((one for one in active(session) if key and one.key == key and one.number != number), None)
+    if other is not None:
+        raise ConflictError(f"The key '{key}' is that of the class '{other.name:.40}'; choose another.")
+    found.key = key
+    return found
+
+
+@dataclass(frozen=True)
+class ClassEntry:
+    """A row of a pasted list: the name of a class, its description and its key; "" leaves those of a known one."""
+
+    name: str
+    description: str = ""
+    key: str = ""
+
+
+def define(session: Session, entries: Sequence[ClassEntry]) -> tuple[int, int]:
+    """Add the classes of a list, and update known ones.
+
+    Returns:
+        How many classes were added, and how many known ones changed.
+    """
+    exclusive(session)
+    known = {one.name: (one.description, one.key) for one in current(session)}
+    entries = [replace(one, name=checked(one.name)) for one in entries]
+    with recording(session):
+        add(session, [one.name for one in entries])
+        found = {one.name: find_offered(session, one.name) for one in entries}
+        for one in entries:  # a list may exchange the keys of two classes
+            if one.key:
+                found[one.name].key = ""
+        session.flush()
+        for one in entries:
+            describe(session, found[one.name].number, one.description or None)
+            if one.key:
+                set_key(session, found[one.name].number, one.key)
+    now = {one.name: (one.description, one.key) for one in found.values()}
+    return len(now.keys() - known.keys()), sum(name in known and known[name] != now[name] for name in now)
+
+
 def examples_of(found: Class) -> list[str]:
     """Split the examples of a class into texts.
 
@@ -199,6 +250,7 @@ def archive(session: Session, number: int, how: Archived) -> Class:
     found = in_use(session, number)
     with recording(session):
         found.archived = how
+    found.key = ""  # another class may have it when this one comes back
     if how == "out":
         # A set of classes is still predicted without it.
         only = Prediction.label_set.is_(None)

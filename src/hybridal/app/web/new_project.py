@@ -10,7 +10,7 @@ from fastapi import APIRouter, Form, Request, UploadFile
 from pydantic import Field
 
 from hybridal.app.app_errors import ConflictError, MissingError
-from hybridal.app.labelling.classes import LONGEST_NAME, MAX_CLASSES
+from hybridal.app.labelling.classes import MAX_CLASSES
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import Progress
 from hybridal.app.project_creation import ProjectPlan
@@ -30,7 +30,7 @@ from hybridal.app.web.host import Host
 from hybridal.app.web.operator import AsOperator, Operator
 from hybridal.app.web.project_list import ProjectSummary, address_of, host_of, summary
 from hybridal.app.web.routes.uploads_routes import AddingSchema
-from hybridal.app.web.schemas import CleanStr, Schema
+from hybridal.app.web.schemas import CleanStr, ListedClass, Schema, entry
 from hybridal.backbones.auto_candidates import AUTO
 from hybridal.backbones.catalogue import CATALOGUE
 from hybridal.errors import UserError
@@ -66,13 +66,6 @@ def get_new_upload(upload: str, _: AsOperator, held: Held) -> AddingSchema:
     return AddingSchema(done=found.done, total=found.total)
 
 
-class NewProjectClass(Schema):
-    """A class of a new project."""
-
-    name: CleanStr = Field(max_length=LONGEST_NAME, examples=["billing"])
-    description: CleanStr = Field("", max_length=2000)
-
-
 class NewProjectSchema(Schema):
     """A new project. `upload` is the token of a previewed file; `text`, `label` and `id` are its columns."""
 
@@ -86,7 +79,7 @@ class NewProjectSchema(Schema):
     drop_empty: bool = True
     drop_duplicates: bool = True
     suggested: bool = Field(False, description="Labels of the file are suggestions only.")
-    classes: list[NewProjectClass] = Field(default_factory=list, max_length=MAX_CLASSES)
+    classes: list[ListedClass] = Field(default_factory=list, max_length=MAX_CLASSES)
     invitations: list[Literal["annotator", "reviewer", "owner"]] = Field(
         default_factory=list, max_length=MAX_INVITATIONS, description="The role of each person to invite."
     )
@@ -162,7 +155,7 @@ def _plan(given: NewProjectSchema, held: HeldFiles, host: Host) -> tuple[Project
     settings = {"backbone": backbone, "budget": given.budget, "validation_share": given.validation_share}
     plan = ProjectPlan(
         replace(source, name=name, multi_label=given.multi_label),
-        {one.name: one.description for one in given.classes},
+        [entry(one) for one in given.classes],
         given.invitations,
         {name: value for name, value in settings.items() if value is not None},
     )

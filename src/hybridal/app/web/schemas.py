@@ -12,7 +12,14 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Class, LabelSet, Prediction, Text, Vote, clean
-from hybridal.app.labelling.classes import LONGEST_NAME, MAX_CLASSES, active, current_classes
+from hybridal.app.labelling.classes import (
+    LONGEST_DESCRIPTION,
+    LONGEST_NAME,
+    MAX_CLASSES,
+    ClassEntry,
+    active,
+    current_classes,
+)
 from hybridal.app.labelling.stored_class_sets import class_names, decisions_named, named
 
 CleanStr = Annotated[str, AfterValidator(clean)]
@@ -140,6 +147,7 @@ class ClassSchema(Schema):
     name: str
     description: str
     examples: str = Field(description="Example texts, one per line.")
+    key: str = Field("", description="The key that gives it on the page Label; empty for one by its place.")
     position: int
     archived: str = Field(
         "", description="Empty if active; else whether the model still learns its labels (`kept`) or not (`out`)."
@@ -147,6 +155,19 @@ class ClassSchema(Schema):
     threshold: Annotated[float | None, only_several("the probability from which the newest model gives the class.")] = (
         None
     )
+
+
+class ListedClass(Schema):
+    """A class of a list."""
+
+    name: CleanStr = Field(max_length=LONGEST_NAME, examples=["billing"])
+    description: CleanStr = Field("", max_length=LONGEST_DESCRIPTION)
+    key: CleanStr = Field("", max_length=10, description="The key that gives it on the page Label.", examples=["b"])
+
+
+def entry(given: ListedClass) -> ClassEntry:
+    """The class of a list as a value of the application."""
+    return ClassEntry(given.name, given.description, given.key)
 
 
 class Done(Schema):

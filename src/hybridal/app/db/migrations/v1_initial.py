@@ -28,6 +28,7 @@ def upgrade() -> None:
         sa.Column("description", sa.String(), nullable=False),
         sa.Column("examples", sa.String(), nullable=False),
         sa.Column("group", sa.String(), nullable=False),
+        sa.Column("key", sa.String(), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("merged_into", COUNTER, nullable=True),
         sa.Column("archived", sa.String(), nullable=False),

@@ -14,7 +14,7 @@ from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
 from hybridal.app.web.background_updates import catch_up, lifespan, rows_left
 from hybridal.app.web.project_threads import Router, in_thread
-from hybridal.app.web.schemas import ClassSchema, CleanStr, Items, Number, Schema
+from hybridal.app.web.schemas import ClassSchema, CleanStr, Items, ListedClass, Number, Schema, entry
 from hybridal.sentences import translatable
 
 router = Router(prefix="/api/classes", lifespan=lifespan)
@@ -24,15 +24,29 @@ class NewClass(Schema):
     """A class to add."""
 
     name: CleanStr = Field(max_length=classes.LONGEST_NAME, examples=["billing"])
-    description: CleanStr = Field("", max_length=2000)
+    description: CleanStr = Field("", max_length=classes.LONGEST_DESCRIPTION)
+
+
+class ClassList(Schema):
+    """Classes to add or to update, for example from a spreadsheet."""
+
+    classes: list[ListedClass] = Field(min_length=1, max_length=classes.MAX_CLASSES)
+
+
+class Defined(Schema):
+    """The number of classes that were added, and of known ones that changed."""
+
+    added: int
+    changed: int
 
 
 class ClassChange(Schema):
     """Fields of a class to update; its position counts from 0."""
 
     name: CleanStr | None = Field(None, max_length=classes.LONGEST_NAME, examples=["billing"])
-    description: CleanStr | None = Field(None, max_length=2000)
+    description: CleanStr | None = Field(None, max_length=classes.LONGEST_DESCRIPTION)
     examples: CleanStr | None = Field(None, max_length=5000)
+    key: CleanStr | None = Field(None, max_length=10, description="Empty: one by its place.", examples=["x"])
     position: int | None = Field(None, ge=0, le=classes.MAX_CLASSES)
     archived: classes.Archived | None = Field(
         None,
@@ -77,6 +91,14 @@ def add_class(new: NewClass, user: Reviewer, project: CurrentProject) -> ClassSc
         return ClassSchema.model_validate(classes.describe(session, made.number, new.description))
 
 
+@router.post("/list")
+def define_classes(given: ClassList, _: Owner, project: CurrentProject) -> Defined:
+    """Add several classes at once; the description and key of known ones are updated where they are not empty."""
+    with project.sessions.begin() as session:
+        added, changed = classes.define(session, [entry(one) for one in given.classes])
+    return Defined(added=added, changed=changed)
+
+
 @router.patch("/{number}")
 def change_class(number: Number, change: ClassChange, _: Owner, project: CurrentProject) -> ClassSchema:
     """Rename, describe, move or archive a class; all its labels are kept."""
@@ -85,6 +107,8 @@ def change_class(number: Number, change: ClassChange, _: Owner, project: Current
         if change.name is not None:
             one = classes.rename(session, number, change.name)
         one = classes.describe(session, number, change.description, change.examples)
+        if change.key is not None:
+            one = classes.set_key(session, number, change.key)
         if change.archived is not None:
             one = classes.archive(session, number, change.archived)
         if change.position is not None:

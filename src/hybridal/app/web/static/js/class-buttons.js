@@ -3,7 +3,7 @@ import { el, bdi, setText } from "./dom.js";
 import { percent } from "./format.js";
 import { distance } from "./fuzzy.js";
 import { t, tn } from "./i18n.js";
-import { CLASS_KEYS } from "./keys.js";
+import { keysOf } from "./keys.js";
 
 const COLOURS = 9;
 const SEARCH_FROM = 20; // with more classes than this there is a search field
@@ -14,6 +14,7 @@ export const colourOf = (index) => index % COLOURS;
 /** Fires `change` when the chosen classes change. */
 export class ClassButtons extends EventTarget {
   #buttons = [];
+  #keys = [];
   #finder = null;
   #found = el("span", { class: "unseen", role: "status" });
   #predicted = new Set();
@@ -78,6 +79,7 @@ export class ClassButtons extends EventTarget {
     const focused = this.root.contains(document.activeElement) ? document.activeElement : null;
     const at = this.#buttons.indexOf(focused);
     this.classes = classes;
+    this.#keys = keysOf(classes);
     this.#buttons = classes.map((each, index) => this.#button(each, index));
     this.#finder = classes.length > SEARCH_FROM ? (this.#finder ?? this.#field()) : null;
     const finder = this.#finder && el("div", { class: "finder" }, this.#finder, this.#found);
@@ -115,7 +117,7 @@ export class ClassButtons extends EventTarget {
 
   /** Picks the class with this key. @returns {boolean} whether there is one */
   press(key) {
-    const found = this.classes[CLASS_KEYS.indexOf(key)];
+    const found = this.classes[this.#keys.indexOf(key)];
     if (found) this.pick(found.name);
     return Boolean(found);
   }
@@ -129,7 +131,7 @@ export class ClassButtons extends EventTarget {
   }
 
   #button({ name, description }, index) {
-    const key = CLASS_KEYS[index];
+    const key = this.#keys[index];
     return el(
       "button",
       {

@@ -1,19 +1,23 @@
 /** The table of classes on the page Settings: rename, describe, reorder, merge, archive, delete, add. */
 import { get, patch, post } from "./api.js";
 import { colourOf } from "./class-buttons.js";
+import { classPaste } from "./class-paste.js";
 import { classSelect } from "./class-select.js";
 import { onSubmit } from "./controls.js";
 import { byId, el, bdi, replaceContent, setText } from "./dom.js";
 import { distance, fold } from "./fuzzy.js";
 import { t, tn, tParts, whole } from "./i18n.js";
+import { keysOf } from "./keys.js";
 import { toast, showErrors } from "./toast.js";
 
 const POLL_MS = 1000;
 const FILTER_FROM = 12; // with more classes than this there is a field that filters them
 let latestRequest = 0;
+let known = [];
 
 export async function classEditor() {
   onSubmit(byId("add-class"), () => showErrors(add));
+  classPaste(() => known, show);
   byId("class-filter").addEventListener("input", filter);
   byId("class-list").addEventListener("keydown", enterMovesDown);
   document.addEventListener("texts-added", () => showErrors(show)); // their labels may add classes
@@ -33,9 +37,11 @@ async function show() {
   const { items: all } = await get("/api/classes", { archived: true });
   if (request !== latestRequest) return; // superseded by a later request
   const items = all.filter(({ archived }) => !archived);
+  known = items;
+  const keys = keysOf(items);
   replaceContent(
     byId("class-list"),
-    items.map((each, index) => row(each, index, items)),
+    items.map((each, index) => row(each, index, items, keys)),
   );
   byId("class-filter").parentElement.hidden = items.length <= FILTER_FROM;
   filter();
@@ -92,7 +98,7 @@ function twins(all) {
   });
 }
 
-function row(each, index, all) {
+function row(each, index, all, keys) {
   const change = async (what) => {
     if (await showErrors(() => patch(`/api/classes/${each.number}`, what))) setText(byId("class-saved"), t("“{name}” is saved.", { name: what.name ?? each.name }));
     await showErrors(show);
@@ -118,6 +124,7 @@ function row(each, index, all) {
       },
       by < 0 ? "↑" : "↓",
     );
+  const key = cell("input", "key", t("Key of {name}", each), { value: each.key, maxlength: 1, placeholder: keys[index] ?? "·", "data-cell": "key" });
   const actions = el(
     "span",
     { class: "actions" },
@@ -129,7 +136,7 @@ function row(each, index, all) {
     "tr",
     {},
     el("td", { class: "swatch-cell" }, el("span", { class: "swatch", "data-colour": colourOf(index) })),
-    ...[name, description, examples, actions].map((content) => el("td", {}, content)),
+    ...[name, description, examples, key, actions].map((content) => el("td", {}, content)),
   );
 }
 

@@ -1,6 +1,6 @@
 /** The help dialog: keys, the meaning of the classes, and the setting that switches single keys off. */
 import { byId, el, bdi } from "./dom.js";
-import { CLASS_KEYS, keysAreOn, switchKeys } from "./keys.js";
+import { keysAreOn, keysOf, switchKeys } from "./keys.js";
 
 /** @param {() => {name: string, description: string, examples: string}[]} classes */
 export function helpDialog(classes) {
@@ -10,8 +10,9 @@ export function helpDialog(classes) {
   const toggle = byId("use-keys");
   toggle.addEventListener("change", () => switchKeys(toggle.checked));
   return () => {
+    const keys = keysOf(classes());
     const rows = classes().flatMap((each, index) => [
-      el("dt", {}, el("kbd", {}, CLASS_KEYS[index] ?? "·")),
+      el("dt", {}, el("kbd", {}, keys[index] ?? "·")),
       el("dd", {}, bdi(each.name), ...meaning(each)),
     ]);
     list.replaceChildren(...fixed, ...rows);

@@ -3,6 +3,17 @@
 /** Keys of the classes in their order: digits, then the letters without another meaning. */
 export const CLASS_KEYS = [..."123456789abdeghijklmnopqrtvwxyz"];
 
+/**
+ * The key of each class: its own, or the one by its place, or else one that is left; null for those without one.
+ * @param {{key?: string}[]} classes @returns {(string | null)[]}
+ */
+export function keysOf(classes) {
+  const taken = new Set(classes.map(({ key }) => key));
+  const placed = classes.map(({ key }, index) => key || (taken.has(CLASS_KEYS[index]) ? null : (CLASS_KEYS[index] ?? null)));
+  const left = CLASS_KEYS.filter((key) => !placed.includes(key));
+  return placed.map((key) => key ?? left.shift() ?? null);
+}
+
 const SETTING = "hybridal.keys";
 
 export const keysAreOn = () => localStorage.getItem(SETTING) !== "off";
