@@ -118,6 +118,8 @@ class TestTerminal:
         assert (bar.description, bar.percentage) == ("round 2 of 4: scoring texts", 50)
         shown.probe_fitted(1, 4)
         assert (bar.description, bar.percentage) == ("round 2 of 4: fitting the probe", 25)
+        shown.epoch_done(1, 2)
+        assert (bar.description, bar.percentage) == ("round 2 of 4: finetune", 50)
 
 
 class TestLog:

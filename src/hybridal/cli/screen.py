@@ -43,7 +43,7 @@ class Screen(Quiet):
         self.progress = Progress(
             TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), console=console
         )
-        self.stage = "preparing"
+        self.stage, self.update = "preparing", ""
         self.awaited: tuple[int, int] | None = None
         self.bar = self.progress.add_task(self.stage, total=None)
         self.live = Live(Group(self.table, self.progress), console=console, refresh_per_second=4)
@@ -55,11 +55,11 @@ class Screen(Quiet):
         self.progress.update(self.bar, description=f"{self.stage}: {what} texts", completed=done, total=of)
 
     def round_started(self, round: int, of: int | None, update: str) -> None:
-        self.stage, self.awaited = f"round {round} of {of}", None
+        self.stage, self.update, self.awaited = f"round {round} of {of}", update, None
         self.progress.reset(self.bar, description=f"{self.stage}: {update}", total=None)
 
     def epoch_done(self, epoch: int, of: int) -> None:
-        self.progress.update(self.bar, completed=epoch, total=of)
+        self.progress.update(self.bar, description=f"{self.stage}: {self.update}", completed=epoch, total=of)
 
     def probe_fitted(self, fits: int, of: int) -> None:
         self.progress.update(self.bar, description=f"{self.stage}: fitting the probe", completed=fits, total=of)

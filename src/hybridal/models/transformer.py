@@ -29,7 +29,7 @@ from hybridal.models.training.class_descriptions import class_centroids, class_d
 from hybridal.models.training.description_probe import description_probe
 from hybridal.models.training.encoder_losses import held_out_losses
 from hybridal.models.training.examples import Examples
-from hybridal.models.training.frozen_features import Features
+from hybridal.models.training.frozen_features import UNREPORTED, Features
 from hybridal.models.training.losses import loss_of
 from hybridal.models.training.probe import LabelledFeatures, Probe, ProbeFitter, cross_fitted, fit_probe
 from hybridal.models.views import ModelView, ScoredCandidates, present
@@ -44,7 +44,7 @@ SAMPLE_SIZE = 512
 # Folds of cross-fitting, when there is no validation split.
 FOLDS = 5
 # Texts between two reports of progress.
-TEXTS_PER_REPORT = 64
+TEXTS_PER_REPORT = UNREPORTED
 
 
 class TransformerModel:
@@ -100,7 +100,7 @@ class TransformerModel:
         self.rules, self.seed, self.classes = rules, seed, task.classes
         self.objective, self.loss = task.objective, loss_of(task.label_sets)
         self.keeps_features = keeps_features
-        self.features = Features(self.classifier, self.train_source)
+        self.features = Features(self.classifier, self.train_source, progress=self._texts_encoded)
         self._now = self.pretrained
         self._latest = self.features
         self._prober = ProbeFitter(seed, self._probe_fitted)
@@ -140,7 +140,7 @@ class TransformerModel:
         if self.classifier.same_encoder(self._latest.weights, weights):
             self._latest.weights = weights  # so that older ones can be freed
         else:
-            self._latest = Features(self.classifier, self.train_source, weights)
+            self._latest = Features(self.classifier, self.train_source, weights, self._texts_encoded)
         return self._latest
 
     def pretrained_features(self, rows: Ints) -> Floats:
@@ -202,6 +202,9 @@ class TransformerModel:
 
     def _probe_fitted(self, fits: int, of: int) -> None:
         self.observer.probe_fitted(fits, of)
+
+    def _texts_encoded(self, done: int, of: int) -> None:
+        self.observer.texts_done("encoding", done, of)
 
     def _uses_descriptions(self, pool: Pool) -> bool:
         """Whether the probe uses class descriptions; training with a random head knows no probe, and always does."""

@@ -38,7 +38,11 @@ def test_trainer_bar_shows_its_state_and_offers_a_retry(window: Window, app: Ser
     says("The model starts learning after 3 more labels (validation texts not counted).")
     does(done=10, total=11)
     says("There are no labels to learn from yet; label some texts first.")
-    does(phase="training", update="retrain", round=1, done=2, total=6, seconds_left=75)
+    does(phase="loading", step="texts", done=2048, total=20000)
+    says("Loading the model. 2,048 of 20,000 texts are read.")
+    does(phase="training", update="retrain", round=1, step="fits", done=3, total=4)
+    says("Retraining the model, round 1. Fitting the classifier, step 3 of 4.")
+    does(step="epochs", done=2, total=6, seconds_left=75)
     says("Retraining the model, round 1. Epoch 2 of 6. About 1 min 15 s left.")
     with app.project.sessions.begin() as session:
         session.add(QueuedText(text_row=1, rank=0, round=1))

@@ -477,9 +477,10 @@ def test_progress_is_published_during_training(project: Project, monkeypatch: py
     cycle.turn()
     assert [values["phase"] for values in written if "phase" in values] == ["loading", "training", "scoring"]
     assert {"update": "retrain", "round": 1} in written
-    told = [(values["done"], values["total"]) for values in written if {"done", "phase"} & values.keys() == {"done"}]
-    fits_of_the_probe, epochs, scored = [(1, 4), (2, 4), (3, 4), (4, 4)], [(1, 2), (2, 2)], [(24, 24)]
-    assert told == fits_of_the_probe + epochs + scored
+    told = [(values["step"], values["done"], values["total"]) for values in written if "while_busy" in values]
+    fits, epochs = [("fits", fit, 4) for fit in (1, 2, 3, 4)], [("epochs", 1, 2), ("epochs", 2, 2)]
+    assert [one for one in told if one[0] != "texts"] == fits + epochs
+    assert (told[0], told[-1]) == (("texts", 92, 92), ("texts", 24, 24))
     assert written[-1]["seconds_left"] == 0
 
 

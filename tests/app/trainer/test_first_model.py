@@ -206,8 +206,8 @@ def test_the_page_says_how_far_the_first_model_is(project: Project, monkeypatch:
     """With 10,000 classes one fit takes half a minute."""
     cycle, fit = prepared(project), ProbeModel.fit
     during: list[tuple[str, int]] = []
-    shares: list[tuple[int, int]] = []
-    monkeypatch.setattr(Status, "progress", lambda _, done, total: shares.append((done, total)))
+    shares: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(Status, "progress", lambda _, *reported: shares.append(reported))
 
     def watched(probe: ProbeModel, *labels: Any) -> None:
         during.append((row(project).phase, row(project).round))
@@ -217,7 +217,7 @@ def test_the_page_says_how_far_the_first_model_is(project: Project, monkeypatch:
     label_some(project, 6, 6)
     only_first(cycle, monkeypatch)
     assert during == [("training", 1)]
-    assert shares == [(4, 4)]
+    assert shares[-1] == ("fits", 4, 4)
 
 
 def test_the_round_that_follows_is_of_the_same_probe(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,12 +92,34 @@ def test_progress_is_published_at_intervals_with_the_time_left(
     status = Status(project.sessions)
     status.say("training", total=5)
     clock.now += 0.4
-    status.progress(1, 5)
+    status.epoch_done(1, 5)
     assert row(project).done == 0
     clock.now += 5.6
-    status.progress(2, 5)
-    assert (row(project).done, row(project).total) == (2, 5)
+    status.epoch_done(2, 5)
+    assert (row(project).step, row(project).done, row(project).total) == ("epochs", 2, 5)
     assert row(project).seconds_left == pytest.approx(9.0)
+
+
+def test_the_time_left_counts_from_the_beginning_of_a_step(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    status = Status(project.sessions)
+    status.say("training")
+    clock.now += 60
+    status.texts_done("encoding", 900, 900)
+    assert (row(project).step, row(project).done) == ("texts", 900)
+    clock.now += 2
+    status.probe_fitted(1, 4)
+    assert (row(project).step, row(project).done) == ("fits", 1)
+    assert row(project).seconds_left == pytest.approx(6.0)
+
+
+def test_texts_that_are_read_between_updates_are_no_progress(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    status = Status(project.sessions)
+    status.say("waiting", done=3, total=8)
+    clock.now += 2
+    status.texts_done("encoding", 64, 900)
+    assert (row(project).step, row(project).done, row(project).total) == ("", 3, 8)
 
 
 def test_a_sign_of_life_comes_only_after_silence(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from hybridal.backbones import Backbone
 from hybridal.models.training.forward_passes import predict
@@ -26,6 +27,17 @@ def test_features_do_not_depend_on_earlier_requests(tiny: Backbone, task: Task) 
     for rows in (texts.rows[15:20], texts.rows[[3]], texts.rows[:18][::-1]):
         bit_by_bit.of(rows)
     assert (bit_by_bit.of(texts.rows[:20]) == together).all()
+
+
+def test_only_long_passes_report_their_progress(tiny: Backbone, task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybridal.models.training.frozen_features.UNREPORTED", 5)
+    classifier, texts = classifier_of(tiny, task, pooling="mean"), examples_of(tiny, task.train)
+    reports: list[tuple[int, int]] = []
+    features = Features(classifier, texts.source, progress=lambda done, of: reports.append((done, of)))
+    features.of(texts.rows[:5])
+    assert reports == []
+    features.of(texts.rows[:11])  # five are cached
+    assert reports == [(done, 6) for done in range(1, 7)]
 
 
 def test_features_of_given_weights(tiny: Backbone, task: Task) -> None:

@@ -431,9 +431,10 @@ class Trainer(Base):
             `resting` (without work) or `queued` (behind `done` others).
         update: The update that is being trained.
         round: The project's last published round.
-        done: Epochs or texts of the phase that are done.
-        total: All epochs or texts of the phase.
-        seconds_left: An estimate for the phase.
+        step: What `done` and `total` count: `texts` (read), `fits` (of the classifier) or `epochs`; "" if nothing yet.
+        done: How many of the step are done.
+        total: How many there are.
+        seconds_left: An estimate for the step.
         error: Why the last update failed.
         request: What the page requested: `retry`, `train` (with fewer labels than a batch) or `finish` (a last round on
             all labels).
@@ -447,6 +448,7 @@ class Trainer(Base):
     phase: Mapped[str] = mapped_column(default="stopped")
     update: Mapped[str] = mapped_column(default="")
     round: Mapped[int] = mapped_column(default=0)
+    step: Mapped[str] = mapped_column(default="")
     done: Mapped[int] = mapped_column(default=0)
     total: Mapped[int] = mapped_column(default=0)
     seconds_left: Mapped[float | None]

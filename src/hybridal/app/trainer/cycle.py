@@ -249,7 +249,7 @@ class Cycle:
         self.status.say("loading")
         with self.project.reads() as session:
             task = task_of(session, self.project.setting("name"), now)
-        learner = ActiveLearner(task, **learner_options(self.project))
+        learner = ActiveLearner(task, observer=self.status, **learner_options(self.project))
         is_same_model = last is not None and last.spec.options == spec.options
         if last is not None and last.learner.history and is_same_model:
             begun = chapters.continue_with(last, runs, spec, learner)

@@ -22,6 +22,7 @@ from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 
 MAX_ERROR = 300  # characters
+BUSY = ("loading", "training", "scoring")  # phases with progress
 PROGRESS_PAUSE = 0.5  # seconds between two progress updates; the page polls less often
 _ABSOLUTE = re.compile(r"(?<![\w/.])(?:/[^\s/'\"<>:;,()]+)+/?")
 log = logging.getLogger(__name__)
@@ -74,42 +75,57 @@ class Status(Observer):
 
     def __init__(self, sessions: Sessions) -> None:
         self.sessions = sessions
-        self._started = self._written = time.monotonic()
+        self._step = ""
+        self._started = self._last = self._written = time.monotonic()
 
     def say(self, phase: str, **values: Any) -> None:
         """Begin a phase, and write it at once."""
-        fresh = {"done": 0, "total": 0, "seconds_left": None}
-        self._started = time.monotonic()
+        fresh: dict[str, Any] = {"step": "", "done": 0, "total": 0, "seconds_left": None}
+        self._step, self._started = "", time.monotonic()
+        self._last = self._started
         self._write(phase=phase, **(fresh | values))
 
-    def progress(self, done: int, total: int) -> None:
-        """Write the progress of the phase, unless it was written a moment ago."""
+    def progress(self, step: str, done: int, total: int) -> None:
+        """Write the progress of a step of the phase, unless it was written a moment ago.
+
+        Between updates, the texts that background scoring reads are not the trainer's progress.
+
+        Args:
+            step: What is counted: `texts`, `fits` or `epochs`.
+            done: How many are done.
+            total: How many there are.
+        """
         moment = time.monotonic()
+        if step != self._step:
+            self._step, self._started = step, self._last
+        self._last = moment
         if moment - self._written >= PROGRESS_PAUSE:
-            self._write(done=done, total=total, seconds_left=seconds_left(moment - self._started, done, total))
+            left = seconds_left(moment - self._started, done, total)
+            self._write(while_busy=True, step=step, done=done, total=total, seconds_left=left)
 
     def round_started(self, round: int, _of: int | None, update: str) -> None:
         self._write(round=round, update=update)
 
     def epoch_done(self, epoch: int, of: int) -> None:
-        self.progress(epoch, of)
+        self.progress("epochs", epoch, of)
 
     def probe_fitted(self, fits: int, of: int) -> None:
-        self.progress(fits, of)
+        self.progress("fits", fits, of)
 
     def texts_done(self, _what: str, done: int, of: int) -> None:
-        self.progress(done, of)
+        self.progress("texts", done, of)
 
     def beat(self, every: float) -> None:
         """Write a sign of life if nothing was written for this many seconds."""
         if time.monotonic() - self._written >= every:
             self._write()
 
-    def _write(self, **values: Any) -> None:
+    def _write(self, while_busy: bool = False, **values: Any) -> None:
         self._written = time.monotonic()
         try:
             with self.sessions.begin() as session:
-                write_status(session, **values)
+                if not while_busy or session.get_one(Trainer, 1).phase in BUSY:
+                    write_status(session, **values)
         except SQLAlchemyError:
             log.exception("The database did not take the status %s.", values)
 

@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 from hybridal.core.outputs import Floats, Ints
 from hybridal.models.classifier import Classifier
 from hybridal.models.classifier_input import Source
+from hybridal.models.token_arrays import Progress, no_progress
 from hybridal.models.training import forward_passes
 from hybridal.updates import Weights
+
+# Passes over more texts report their progress.
+UNREPORTED = 64
 
 
 class Features:
@@ -24,10 +28,17 @@ class Features:
         classifier: Whose encoder is used.
         source: The texts.
         weights: Of the encoder; None for the pretrained weights.
+        progress: Called with the number of encoded texts and of all, in passes over more than UNREPORTED texts.
     """
 
-    def __init__(self, classifier: Classifier, source: Source, weights: Weights | None = None) -> None:
-        self._classifier, self._source = classifier, source
+    def __init__(
+        self,
+        classifier: Classifier,
+        source: Source,
+        weights: Weights | None = None,
+        progress: Progress = no_progress,
+    ) -> None:
+        self._classifier, self._source, self._progress = classifier, source, progress
         self.weights = classifier.pretrained if weights is None else weights
         self._found: dict[int, NDArray[np.float32]] = {}
         self._fixed: dict[bytes, Floats] = {}
@@ -55,9 +66,10 @@ class Features:
         return self._fixed[key]
 
     def _read(self, rows: Ints, batch_invariant: bool) -> Floats:
+        progress = self._progress if len(rows) > UNREPORTED else no_progress
         with self._classifier.using_weights(self.weights):
             outputs = forward_passes.predict(
-                self._classifier, self._source, rows, features=True, batch_invariant=batch_invariant
+                self._classifier, self._source, rows, True, progress, batch_invariant=batch_invariant
             )
         assert outputs.embedding is not None
         return outputs.embedding

@@ -154,6 +154,7 @@ def upgrade() -> None:
         sa.Column("phase", sa.String(), nullable=False),
         sa.Column("update", sa.String(), nullable=False),
         sa.Column("round", sa.Integer(), nullable=False),
+        sa.Column("step", sa.String(), nullable=False),
         sa.Column("done", sa.Integer(), nullable=False),
         sa.Column("total", sa.Integer(), nullable=False),
         sa.Column("seconds_left", NUMBER, nullable=True),

@@ -130,12 +130,14 @@ class TrainerSchema(Schema):
 
     `published` is the round whose model orders the texts and predicts; it can be the round that is still in progress.
     `obstacle` says why there is no first model although there are enough labels. While `from_names` holds, predictions
-    come from class names and descriptions alone; the model has learnt no label yet.
+    come from class names and descriptions alone; the model has learnt no label yet. `step` says what `done` and `total`
+    count: `texts`, `fits`, `epochs`, or "" for nothing yet.
     """
 
     phase: str
     update: str
     round: int
+    step: str
     done: int
     total: int
     seconds_left: float | None
@@ -168,7 +170,7 @@ def trainer_status(session: Session) -> TrainerSchema:
     row = session.get_one(Trainer, 1)
     # A waiting trainer stores the numbers of labels given and needed in `done` and `total`.
     new, needed = (row.done, row.total) if row.phase == "waiting" else labels_towards(session)
-    names = ("phase", "update", "round", "done", "total", "seconds_left", "error", "request", "heartbeat")
+    names = ("phase", "update", "round", "step", "done", "total", "seconds_left", "error", "request", "heartbeat")
     return TrainerSchema(
         **{name: getattr(row, name) for name in names},
         new_labels=new,

@@ -1,11 +1,11 @@
 /** Describes the trainer's state in one sentence. */
 import { ago, duration } from "./format.js";
-import { t, tn } from "./i18n.js";
+import { t, tn, whole } from "./i18n.js";
 
 const SILENT_SECONDS = 60;
 
 /**
- * @typedef {{phase: string, update: string, round: number, done: number, total: number, seconds_left: number | null,
+ * @typedef {{phase: string, update: string, round: number, step: string, done: number, total: number, seconds_left: number | null,
  *   error: string, request: string, heartbeat: number, new_labels: number, needed: number, published: number,
  *   obstacle: string, from_names: boolean}} Trainer
  * @param {Trainer} trainer
@@ -46,19 +46,26 @@ function inUse({ published, round }, doing) {
 }
 
 function training(trainer) {
-  const { update, round, done, total } = trainer;
+  const { update, round } = trainer;
   const how = { retrain: t("Retraining the model, round {round}.", { round }), finetune: t("Fine-tuning the model, round {round}.", { round }) };
   const parts = [how[update] ?? t("Training the model, round {round}.", { round })];
-  if (total) parts.push(t("Epoch {done} of {total}.", { done, total }));
-  return { sentence: inSequence(...parts, left(trainer)), share: share(trainer) };
+  return { sentence: inSequence(...parts, step(trainer), left(trainer)), share: share(trainer) };
 }
 
 function scoring(trainer) {
   return { sentence: inSequence(t("Choosing the most useful texts."), left(trainer)), share: share(trainer) };
 }
 
-function loading() {
-  return { sentence: t("Loading the model.") };
+function loading(trainer) {
+  return { sentence: inSequence(t("Loading the model."), step(trainer), left(trainer)), share: share(trainer) };
+}
+
+/** Says how far a step is that takes long with many texts or classes. */
+function step({ step: what, done, total }) {
+  if (!total) return "";
+  if (what === "texts") return t("{done} of {total} texts are read.", { done: whole(done), total: whole(total) });
+  if (what === "fits") return t("Fitting the classifier, step {done} of {total}.", { done, total });
+  return what === "epochs" ? t("Epoch {done} of {total}.", { done, total }) : "";
 }
 
 function waiting(trainer) {
