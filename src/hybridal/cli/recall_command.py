@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Mapping
 from dataclasses import asdict
+from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -131,7 +132,7 @@ def _sentence(sample: RecallSample, found: RecallCertificate, left: int, target:
     )
     if found.holds:
         return f"At least {percent(found.recall)} of the texts of '{sample.wanted}' are found, {sure}: {known}."
-    now = f"At least {found.sure_recall:.0%} of the texts of '{sample.wanted}' are found, {sure}: {known}. "
+    now = f"At least {floor(100 * found.sure_recall)}% of the texts of '{sample.wanted}' are found, {sure}: {known}. "
     return now + (
         f"For {percent(found.recall)}, label {counted(left, 'text')} in {target} (yes or no in the column 'belongs'), "
         "then run this command again; it takes more if any of them belongs to the class."

@@ -531,3 +531,35 @@ def test_undo_withdraws_annotations_of_this_tab(window: Window, app: Served) -> 
     saved(page)
     (mine, _), (theirs, _), back = app.answers()
     assert back == (mine, "withdraw") != (theirs, "withdraw")
+
+
+def test_whether_nearly_all_texts_of_a_class_are_found(window: Window, tmp_path: Path) -> None:
+    texts = [f"text {n}" for n in range(6)]
+    with served(tmp_path / "p", texts, validation_first=0, validation_share=0.0) as app:
+        page = window.open(app.link)
+        shown(page)
+        opener, dialog = page.get_by_role("button", name="Nearly all found?"), page.get_by_role("dialog")
+        expect(opener).to_be_hidden()
+        page.get_by_label("What to label next").select_option("Most likely: b")
+        opener.click()
+        expect(dialog).to_contain_text("Are nearly all texts of “b” found?")
+        expect(dialog).to_contain_text(
+            "Labelled as this class: 0. Without a label, and not given this class by the model: 6."
+        )
+        dialog.get_by_role("button", name="Draw 6 random texts").click()
+        expect(page.locator("#toasts")).to_contain_text("The sample is drawn. Its texts come next.")
+        expect(dialog).to_be_hidden()
+        seen: set[str] = set()
+        while len(seen) < len(texts):
+            body = shown(page)
+            assert body not in seen
+            seen.add(body)
+            look(page)
+            page.keyboard.press("2" if body == "text 2" else "1")
+            expect(page.locator("#text")).not_to_have_text(body)
+        saved(page)
+        expect(page.locator("#empty")).to_be_visible()
+        opener.click()
+        expect(dialog).to_contain_text("Random ones of these that are labelled: 6 of 6. Of this class: 1.")
+        expect(dialog).to_contain_text("At least 100% of the texts of this class are found, with 95% confidence.")
+        expect(dialog.get_by_role("button", name="Draw")).to_be_hidden()

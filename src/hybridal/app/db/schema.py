@@ -169,6 +169,28 @@ class Draw(Base):
     size: Mapped[int]
 
 
+class RecallSample(Base):
+    """A random sample of the texts that would be left out of a class; the newest of a class counts.
+
+    Attributes:
+        class_number: The class whose texts shall be found.
+        left_out: How many texts had no label for the class and were not given it by the model.
+        random_order: The rows of the texts without a label for the class, in random order; of many texts the first.
+        given: Those of them to which the model gave the class: they are labelled, but are not left out.
+        drawn: How many of `random_order` people are asked for.
+    """
+
+    __tablename__ = "recall_samples"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    class_number: Mapped[int] = mapped_column(ForeignKey("classes.number"))
+    made: Mapped[float] = mapped_column(default=now)
+    left_out: Mapped[int]
+    random_order: Mapped[list[int]] = mapped_column(JSON)
+    given: Mapped[list[int]] = mapped_column(JSON)
+    drawn: Mapped[int]
+
+
 class ServedText(Base):
     """A text that the queue served before it was labelled: its first annotator did not pick it by its content."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from sqlalchemy import (
@@ -59,7 +59,8 @@ _ANNOTATED = select(Vote).where(Vote.text_row == Text.row, Vote.person_number ==
 _HELD = select(Lease).where(Lease.text_row == Text.row, Lease.person_number == _ME).exists()
 _LEASES = select(func.count()).where(Lease.text_row == Text.row).correlate(Text).scalar_subquery()
 _FREE = select(Text.row).where(Text.open, ~_ANNOTATED, ~_HELD, Text.required_votes - Text.vote_count > _LEASES)
-_FREE_OF_THESE = _FREE.where(Text.row.in_(_ROWS), Text.split == "pool")
+_FREE_OF_THESE = _FREE.where(Text.row.in_(_ROWS))
+_FREE_OF_POOL = _FREE_OF_THESE.where(Text.split == "pool")
 
 
 def _some(source: str, found: Select[Any], order: Any) -> Select[Any]:
@@ -118,6 +119,7 @@ def lease_texts(
     wanted: Sequence[int] = (),
     afresh: bool = False,
     unbegun: bool = False,
+    first: Sequence[int] = (),
 ) -> NextTexts:
     """Lease up to n texts to a person, beginning with those that they hold already.
 
@@ -129,6 +131,7 @@ def lease_texts(
         wanted: Rows that the person prefers to the model's queue.
         afresh: Give back the pool texts that they hold first.
         unbegun: Only texts of which they have not decided any class yet.
+        first: Rows that come before all others, of any split.
 
     Returns:
         The texts, and how many are unlabelled.
@@ -149,10 +152,12 @@ def lease_texts(
     rows = offers["mine"]
     if rows and min(one.at for one in seen if one.source == "mine") < time + seconds / 2:
         execute(session, _EXTEND, person=person.number, more=seconds / 2)
+    begin = [*islice(_free(session, person, first, unbegun, _FREE_OF_THESE), max(0, n - len(rows)))]
+    open_places = n - len(rows) - len(begin)
     splits = next_splits(
-        n - len(rows), seen[0].validation, seen[0].pool, settings["validation_first"], settings["validation_share"]
+        open_places, seen[0].validation, seen[0].pool, settings["validation_first"], settings["validation_share"]
     )
-    more = _next(splits, offers, _free(session, person, wanted, unbegun))
+    more = [*begin, *_next(splits, offers, _free(session, person, wanted, unbegun, _FREE_OF_POOL), begin)]
     texts = {text.row: text for text in session.scalars(_THESE, {"rows": [*rows, *more]})}
     if more:
         # Each a millisecond later, so that the order is the same in the next request.
@@ -172,8 +177,10 @@ def lease_again(session: Session, person: Person, text: Text) -> None:
     execute(session, _LEASE, text_row=text.row, person_number=person.number, until=until)
 
 
-def _next(splits: Sequence[str], offers: Mapping[str, Sequence[int]], wanted: Iterator[int]) -> list[int]:
-    """Take rows: preferred ones first, then texts that need a second vote, the model's queue, and any others."""
+def _next(
+    splits: Sequence[str], offers: Mapping[str, Sequence[int]], wanted: Iterator[int], taken: Sequence[int]
+) -> list[int]:
+    """Take other rows: preferred ones first, then texts that need a second vote, the model's queue, and any others."""
     if not splits:
         return []
     pool = chain(wanted, offers["begun"], offers["queue"], offers["pool"])
@@ -182,16 +189,16 @@ def _next(splits: Sequence[str], offers: Mapping[str, Sequence[int]], wanted: It
     for split in splits:
         # If one split is exhausted, take from the other.
         for source in (split, "pool", "validation"):
-            if row := next((row for row in supply[source] if row not in rows), None):
+            if row := next((row for row in supply[source] if row not in rows and row not in taken), None):
                 rows.append(row)
                 break
     return rows
 
 
-def _free(session: Session, person: Person, rows: Sequence[int], unbegun: bool) -> Iterator[int]:
-    """Filter the rows of the pool that a person may be asked for, in their order."""
+def _free(session: Session, person: Person, rows: Sequence[int], unbegun: bool, found: Select[int]) -> Iterator[int]:
+    """Filter the rows that a person may be asked for, in their order."""
     for part in chunks(rows, _ROWS_PER_QUERY):
-        free = set(execute(session, _FREE_OF_THESE, person=person.number, rows=part, unbegun=unbegun).scalars())
+        free = set(execute(session, found, person=person.number, rows=part, unbegun=unbegun).scalars())
         yield from (row for row in part if row in free)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import delete, select, update
@@ -35,14 +35,25 @@ def set_aside(session: Session, settings: Mapping[str, Any], n: int) -> int:
     be no random sample. Labels by a language model are withdrawn, because validation never uses them.
     """
     exclusive(session)
-    annotated = select(Annotation.text_row).join(Person).where(Person.kind != "llm")
-    unknown = select(Text.row).where(Text.split == "pool", Text.deleted.is_(None), Text.row.not_in(annotated))
-    frame = session.scalars(unknown.order_by(Text.row)).all()
+    frame = never_annotated(session)
     order = stream(settings["seed"], "reserve", reserved(session)).permutation(len(frame))
     rows = [frame[at] for at in order[: max(0, n)].tolist()]
+    put_aside(session, rows, len(frame))
+    return len(rows)
+
+
+def never_annotated(session: Session) -> list[int]:
+    """The rows of the pool that no person and no file has annotated."""
+    annotated = select(Annotation.text_row).join(Person).where(Person.kind != "llm")
+    unknown = select(Text.row).where(Text.split == "pool", Text.deleted.is_(None), Text.row.not_in(annotated))
+    return [*session.scalars(unknown.order_by(Text.row))]
+
+
+def put_aside(session: Session, rows: Sequence[int], frame: int) -> None:
+    """Put texts aside that were drawn at random from `frame` texts of the pool."""
     if not rows:
-        return 0
-    draw = record_draw(session, frame=len(frame), size=len(rows), upload=False)
+        return
+    draw = record_draw(session, frame=frame, size=len(rows), upload=False)
     for part in chunks(rows):
         lock_texts(session, Text.row.in_(part))
         machines = select(Vote.text_row, Person).join(Person).where(Vote.text_row.in_(part), Person.kind == "llm")
@@ -52,4 +63,3 @@ def set_aside(session: Session, settings: Mapping[str, Any], n: int) -> int:
         session.execute(aside.execution_options(synchronize_session=False))
         session.execute(delete(QueuedText).where(QueuedText.text_row.in_(part)))
     session.expire_all()
-    return len(rows)

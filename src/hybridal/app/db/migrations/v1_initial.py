@@ -48,6 +48,18 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("number", name="draws_key"),
     )
     op.create_table(
+        "recall_samples",
+        sa.Column("number", COUNTER, nullable=False),
+        sa.Column("class_number", COUNTER, nullable=False),
+        sa.Column("made", NUMBER, nullable=False),
+        sa.Column("left_out", sa.Integer(), nullable=False),
+        sa.Column("random_order", sa.JSON(), nullable=False),
+        sa.Column("given", sa.JSON(), nullable=False),
+        sa.Column("drawn", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="recall_samples_refer_by_class_number"),
+        sa.PrimaryKeyConstraint("number", name="recall_samples_key"),
+    )
+    op.create_table(
         "label_sets",
         sa.Column("number", COUNTER, nullable=False),
         sa.Column("digest", sa.String(length=32), nullable=False),

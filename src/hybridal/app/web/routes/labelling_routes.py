@@ -18,6 +18,7 @@ from hybridal.app.labelling.annotations import annotate, find_annotation, undo
 from hybridal.app.labelling.bulk import MAX_TEXTS, decide_many, label_many, undo_many
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.queue import lease_texts
+from hybridal.app.labelling.recall_samples import rows_to_label
 from hybridal.app.people import User
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
@@ -105,19 +106,21 @@ def next_texts(
     """The next texts to label; they are leased to this person for some minutes.
 
     With `likely`, texts most likely of that class come before the most useful ones; validation texts come as always.
+    Before all others come those of the random sample that shows whether nearly all texts of the class are found.
     With `questions`, texts of which the person has decided some classes come after all others.
     """
     wanted = _likely(project, user, clean(likely)) if likely else ()
     with project.sessions.begin() as session:
         settings = read(session)
         asks = questions and settings["multi_label"]
-        leased = lease_texts(session, user.person, n, settings, wanted, afresh, unbegun=asks)
+        number = classes.find(session, clean(likely)).number if likely else None
+        first = () if number is None else rows_to_label(session, number, settings["multi_label"])
+        leased = lease_texts(session, user.person, n, settings, wanted, afresh, unbegun=asks, first=first)
         if asks and not leased.texts:
-            leased = lease_texts(session, user.person, n, settings, wanted, afresh)
+            leased = lease_texts(session, user.person, n, settings, wanted, afresh, first=first)
         items = _items(session, project, leased.texts, user, settings)
         if asks:
-            number = classes.find(session, clean(likely)).number if wanted else None
-            about = questions_about(session, project, user.person, leased.texts, number)
+            about = questions_about(session, project, user.person, leased.texts, number if wanted else None)
             rows = [text.row for text in leased.texts]
             items = [
                 item.model_copy(update={"questions": about.get(row)}) for row, item in zip(rows, items, strict=True)

@@ -17,6 +17,7 @@ import { newClassDialog } from "./new-class.js";
 import { predicted, proposed, suggested } from "./proposals.js";
 import { Question } from "./question.js";
 import { Queue } from "./queue.js";
+import { recallDialog } from "./recall.js";
 import { SetAnswer } from "./set-answer.js";
 import { toast, showErrors } from "./toast.js";
 
@@ -44,6 +45,7 @@ const fetchNext = async (n, afresh) => {
   return found;
 };
 const queue = new Queue(fetchNext, outbox.waiting.map(({ body }) => body.text).filter(Boolean));
+recallDialog(nextChoice, role !== "annotator", () => whenNotRemarking(() => queue.restart()));
 const defineClass = newClassDialog(() => showErrors(refresh));
 const help = helpDialog(() => project.classes);
 /**
