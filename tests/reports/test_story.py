@@ -8,7 +8,7 @@ from hybridal.core.rounds import LabelChanges, Round
 from hybridal.measures.advice import ALL_LABELLED, Advice, advise
 from hybridal.measures.certainty import accuracy_in_words, f1_in_words
 from hybridal.measures.stabilisation import Stabilisation
-from hybridal.reports.encoder_story import encoder_story
+from hybridal.reports.encoder_story import encoder_story, larger_encoder
 from hybridal.reports.story import cost_story, outlook, settles, story
 from hybridal.schedules import make_schedule
 from hybridal.signals import SIGNALS
@@ -259,3 +259,29 @@ def test_a_chosen_encoder_is_named_with_the_figures_that_speak_for_it() -> None:
     assert encoder_story(rounds[:3]) == [f"The labels chose the encoder {why}.", "It replaced a in round 2."]
     assert encoder_story(rounds)[1:] == ["It replaced b in round 4.", "Before, b replaced a in round 2."]
     assert f"The labels chose the encoder {why}." in story(rounds[:3], make_schedule("retrain"))
+
+
+def test_an_encoder_that_is_kept_without_the_lowest_loss_is_not_praised_for_it() -> None:
+    losses = {"a": 0.44, "b": 0.41, "c": 0.7}
+    record = fake_history((), seed=1, rounds=1)[0]
+    kept = replace(record, label_changes=LabelChanges(encoder=EncoderChoice("a", False, 40, losses, "why")))
+    assert encoder_story([kept]) == [
+        "The encoder stays a: log loss 0.44 against 0.41 of b on 40 labels, a difference that may be chance."
+    ]
+    chosen = replace(record, label_changes=LabelChanges(encoder=EncoderChoice("b", True, 40, losses, "why")))
+    assert encoder_story([chosen]) == ["The labels chose the encoder b: log loss 0.41 against 0.44 of a on 40 labels."]
+    only = replace(record, label_changes=LabelChanges(encoder=EncoderChoice("a", reason="the only candidate")))
+    assert encoder_story([only]) == ["The encoder is a: the only candidate."]
+
+
+def test_a_larger_encoder_is_recommended_where_it_was_measured_and_is_no_candidate() -> None:
+    told = larger_encoder("minilm", [])
+    assert told is not None
+    assert "gte-small was 4.6 points of macro-F1 better with 50 labels and 1.6 with 968" in told
+    assert larger_encoder("gte-small", []) is None
+    assert larger_encoder("./mine", []) is None
+    compared = EncoderChoice("minilm", False, 40, {"gte-small": 0.5, "minilm": 0.4})
+    record = replace(fake_history((), seed=1, rounds=1)[0], label_changes=LabelChanges(encoder=compared))
+    assert larger_encoder("auto:gte-small,minilm", [record]) is None
+    alone = replace(record, label_changes=LabelChanges(encoder=EncoderChoice("minilm", reason="the only candidate")))
+    assert larger_encoder("auto:minilm", [alone]) == told

@@ -283,6 +283,7 @@ class ChapterRecord:
     schedule: Schedule
     before: int
     rules: Rules
+    backbone: str
 
 
 CHAPTER_FILE = "chapter.json"
@@ -322,7 +323,9 @@ def read_chapters(chapters: Sequence[Path]) -> list[ChapterRecord]:
             folder = RunFolder.open(path)
             settings = folder.settings()
             schedule = make_schedule(settings.schedule)
-            found.append(ChapterRecord(folder.history(), schedule, count_rounds(found), settings.rules))
+            found.append(
+                ChapterRecord(folder.history(), schedule, count_rounds(found), settings.rules, settings.backbone)
+            )
         except UserError as error:
             log.warning("Chapter %s is skipped: %s", path.name, error)
     return found

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+ONLY = "the only candidate"  # the reason where nothing is compared
+
 
 @dataclass(frozen=True)
 class EncoderChoice:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from hybridal.core.encoder_choice import EncoderChoice
+from hybridal.core.encoder_choice import ONLY, EncoderChoice
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.core.pool import Pool
@@ -47,7 +47,7 @@ class EncoderCandidates:
         """The encoder for the labels to learn from; those held for validation, or given by a model, are not used."""
         pool = pool.by_people()
         if len(self._names) == 1:
-            return EncoderChoice(self._names[0], reason="the only candidate")
+            return EncoderChoice(self._names[0], reason=ONLY)
         if not is_due(len(pool), now):
             why = f"fewer than {MIN_LABELS} labels to compare encoders on"
             return EncoderChoice(self._names[0], reason=why) if now is None else replace(now, changed=False)

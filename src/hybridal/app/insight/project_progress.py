@@ -20,7 +20,7 @@ from hybridal.core.rules import Rules
 from hybridal.measures.advice import advise
 from hybridal.measures.certainty import shown
 from hybridal.measures.guessing import is_guessing
-from hybridal.reports.encoder_story import encoder_story
+from hybridal.reports.encoder_story import encoder_story, larger_encoder
 from hybridal.reports.number_formats import duration
 from hybridal.sentences import Sentence
 
@@ -59,9 +59,15 @@ def progress(project: Project) -> dict[str, Any]:
         ),
         "balance": classes,
         "advice": advice.sentence if advice else None,
-        "encoder": " ".join(encoder_story(history)),
+        "encoder": _encoder(newest) if newest else "",
         "finish": {**finish_state(history, since), "advised": bool(advice and advice.stop)},
     }
+
+
+def _encoder(chapter: ChapterRecord) -> Sentence:
+    """Which encoder is used, why, and what a larger one would bring."""
+    larger = larger_encoder(chapter.backbone, chapter.history)
+    return Sentence.sequence(*encoder_story(chapter.history), *([larger] if larger else []))
 
 
 def finish_state(history: Sequence[Round], since: int) -> dict[str, Any]:
