@@ -383,7 +383,7 @@ class ModelArchive:
 
     def parts(self) -> Iterator[bytes]:
         """The ZIP file in parts; uncompressed, because weights hardly get smaller."""
-        buffer = _WriteBuffer()
+        buffer = WriteBuffer()
         with self._opened, zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
             for name, file in self._files.items():
                 entry = zipfile.ZipInfo(f"model/{name.as_posix()}", _ENTRY_TIME)
@@ -395,7 +395,7 @@ class ModelArchive:
         yield buffer.take()
 
 
-class _WriteBuffer(io.RawIOBase):
+class WriteBuffer(io.RawIOBase):
     """A file that cannot seek; `take` returns what was written since the last call."""
 
     def __init__(self) -> None:
