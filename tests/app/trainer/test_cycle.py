@@ -480,7 +480,7 @@ def test_progress_is_published_during_training(project: Project, monkeypatch: py
     told = [(values["step"], values["done"], values["total"]) for values in written if "while_busy" in values]
     fits, epochs = [("fits", fit, 4) for fit in (1, 2, 3, 4)], [("epochs", 1, 2), ("epochs", 2, 2)]
     assert [one for one in told if one[0] != "texts"] == fits + epochs
-    assert (told[0], told[-1]) == (("texts", 92, 92), ("texts", 24, 24))
+    assert told[-1] == ("texts", 24, 24)
     assert written[-1]["seconds_left"] == 0
 
 
