@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from hybridal.core.outputs import Floats
 from hybridal.measures.error_tests import check_share, labels_for, rate_p_value
+from hybridal.randomness import stream
 
 Flags = NDArray[np.bool_]
 
@@ -31,6 +32,7 @@ CONFIDENCE = 0.95
 THRESHOLDS = 12  # from the strictest, which passes without any error only, to that which answers everything
 FAVOURED = 0.9  # of the error probability is for the most promising threshold; chosen in simulations, as is THRESHOLDS
 ABUNDANT = 100_000  # labels; a promise that needs more is not to be had by labelling
+SIMULATED = 41  # samples of random labels, for a plan
 LIKELY = 0.8  # how probable a promise is with the stated number of labels
 
 
@@ -108,10 +110,8 @@ def promise(
         return nothing
     answered = confidences[:, None] >= thresholds
     counts, wrong = answered.sum(axis=0), (answered & ~right[:, None]).sum(axis=0)
-    chances = pass_chances(unlabelled, thresholds, len(confidences), max_error, confidence, many_looks)
     shares = (unlabelled[:, None] >= thresholds).mean(axis=0)
-    weights = np.full(len(thresholds), (1 - FAVOURED) / len(thresholds))
-    weights[_favoured(chances, shares)] += FAVOURED
+    weights = _weights(unlabelled, thresholds, shares, len(confidences), max_error, confidence, many_looks)
     passed = fallback(rate_p_value(wrong, counts, max_error, many_looks), weights, 1 - confidence)
     if not passed.any():
         return nothing
@@ -220,6 +220,69 @@ def labels_needed(
         middle = (low + high) // 2
         low, high = (low, middle) if is_likely(middle) else (middle, high)
     return high
+
+
+def planned_share(
+    confidences: Floats,
+    right: Flags,
+    unlabelled: Floats,
+    more: int,
+    max_error: float,
+    confidence: float = CONFIDENCE,
+) -> float:
+    """Return about which share of the texts can be answered once there are some more random labels.
+
+    The further labels are simulated by the model's own probabilities, so it is a plan and no promise.
+
+    Args:
+        confidences: The confidence of the model's answer to each randomly labelled text that it has not learnt.
+        right: Whether each answer is right.
+        unlabelled: The confidences of other texts of the same kind.
+        more: How many more random labels there will be.
+        max_error: The highest share of wrong answers.
+        confidence: The probability with which the promise shall hold.
+
+    Returns:
+        The share in half of the simulations; 0 if nothing can be promised in most of them.
+
+    Example:
+        >>> sure = np.repeat([0.999, 0.5], 500)
+        >>> planned_share(sure[::10], sure[::10] > 0.9, sure, 100, 0.02)
+        0.0
+        >>> planned_share(sure[::4], sure[::4] > 0.9, sure, 200, 0.02)
+        0.5
+    """
+    labels = len(confidences) + more
+    thresholds = candidate_thresholds(unlabelled, labels, max_error, confidence)
+    if not len(thresholds):
+        return 0.0
+    shares = (unlabelled[:, None] >= thresholds).mean(axis=0)
+    weights = _weights(unlabelled, thresholds, shares, labels, max_error, confidence, many_looks=False)
+    rng, found = stream(0, "planned labels"), np.zeros(SIMULATED)
+    for number in range(SIMULATED):
+        drawn = rng.choice(unlabelled, more)
+        answered = np.concatenate([confidences, drawn])[:, None] >= thresholds
+        wrong = np.concatenate([~right, rng.random(more) > drawn])
+        errors = (answered & wrong[:, None]).sum(axis=0)
+        passed = fallback(rate_p_value(errors, answered.sum(axis=0), max_error), weights, 1 - confidence)
+        found[number] = shares[passed].max(initial=0.0)
+    return float(np.median(found))
+
+
+def _weights(
+    unlabelled: Floats,
+    thresholds: Floats,
+    shares: NDArray[np.float64],
+    labels: int,
+    max_error: float,
+    confidence: float,
+    many_looks: bool,
+) -> NDArray[np.float64]:
+    """The shares of the error probability with which each threshold is tested."""
+    chances = pass_chances(unlabelled, thresholds, labels, max_error, confidence, many_looks)
+    weights = np.full(len(thresholds), (1 - FAVOURED) / len(thresholds))
+    weights[_favoured(chances, shares)] += FAVOURED
+    return weights
 
 
 def fallback(p_values: Sequence[float] | Floats, weights: Sequence[float] | Floats, level: float) -> Flags:

@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
 from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Trainer
+from hybridal.app.insight.answerable import answerable
 from hybridal.app.insight.set_progress import set_balance, validation_decisions
 from hybridal.app.labelling.consensus import counts, new_labels
 from hybridal.app.labelling.learnt_predictions import FROM_LABELS, are_from_names
@@ -31,7 +32,7 @@ def progress(project: Project) -> dict[str, Any]:
     Rounds are counted through all chapters. Accuracy has its Wilson 95% interval; NLL and ECE are computed from the
     calibrated probabilities, which people see. The temperature is fitted on the same validation texts, so ECE and the
     calibration plot are slightly optimistic. If a text may have several classes, the calibration is that of decisions,
-    and `low` and `high` are the interval of micro-F1.
+    and `low` and `high` are the interval of micro-F1. `answers` says how many texts the model can answer alone.
     """
     chapters = read_chapters(chapter_folders(project.runs))
     newest = chapters[-1] if chapters else None
@@ -42,6 +43,7 @@ def progress(project: Project) -> dict[str, Any]:
         classes = set_balance(session) if several else class_balance(session)
         decided = validation_decisions(session, project) if several else validation_predictions(session)
         bins = calibration_bins([] if are_from_names(session) else decided)
+        answered = [] if are_from_names(session) else answerable(session, project, several)
         since, n = new_labels(session, session.get_one(Trainer, 1).learnt_annotation), counts(session)
     history = newest.history if newest else ()
     advice = advise(history, len(classes), n["texts"] - n["labelled"]) if history else None
@@ -59,6 +61,7 @@ def progress(project: Project) -> dict[str, Any]:
         ),
         "balance": classes,
         "advice": advice.sentence if advice else None,
+        "answers": Sentence.sequence(*answered) if answered else None,
         "encoder": _encoder(newest) if newest else "",
         "finish": {**finish_state(history, since), "advised": bool(advice and advice.stop)},
     }

@@ -50,9 +50,9 @@ function titleOf(element) {
   return element.closest("figure").querySelector("h2").textContent;
 }
 
-function story({ rounds, switch: switched, advice, signal, encoder }) {
+function story({ rounds, switch: switched, advice, signal, encoder, answers }) {
   if (!rounds.length) return t("There is no model yet. Figures appear here after the first training.");
-  return [updateHistory(rounds, switched, signal), encoder, advice].filter(Boolean).join(" ");
+  return [updateHistory(rounds, switched, signal), encoder, advice, answers].filter(Boolean).join(" ");
 }
 
 /** How the model has been updated so far. */
