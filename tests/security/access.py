@@ -139,6 +139,9 @@ START_OPERATOR = {
     ("POST", "/api/projects"),
     ("PATCH", "/api/projects"),
     ("POST", "/api/projects/delete"),
+    ("POST", "/api/projects/duplicate"),
+    ("POST", "/api/projects/import"),
+    ("GET", "/api/projects/export/{name}.zip"),
     ("POST", "/api/uploads"),
     ("GET", "/api/uploads/{upload}"),
 }

@@ -160,7 +160,7 @@ def test_a_foreign_database_is_refused(whole: Entries, tmp_path: Path) -> None:
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("CREATE TABLE settings (name, value)")
         connection.commit()
-    refused(database, tmp_path / "x", "cannot be read")
+    refused(database, tmp_path / "x", "not the export")
     path = packed(tmp_path / "x.zip", {"labels.db": database.read_bytes(), "project.json": b"{}"})
     refused(path, tmp_path / "x", "does not belong there")
     # The name of a database in the archive is not used.
@@ -186,7 +186,7 @@ def test_damage_is_noticed(whole: Entries, tmp_path: Path) -> None:
     )
     refused(path, tmp_path, "cannot be read")
     path.write_bytes(content[: len(content) // 2])
-    refused(path, tmp_path, "cannot be read")
+    refused(path, tmp_path, "not the export")
 
 
 @pytest.mark.parametrize(

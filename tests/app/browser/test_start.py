@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 from playwright.sync_api import Page, expect
 
+from hybridal.app.labelling.annotations import annotate
 from hybridal.app.serve import HERE, bind
 from hybridal.app.trainer import supervisor
 from hybridal.app.trainer.trainer_queue import TrainerQueue
@@ -20,7 +21,7 @@ from hybridal.app.web.operator import Operator
 from hybridal.app.web.start import create_start_app
 from hybridal.testing.small import toy_file
 
-from ..made_up import make
+from ..made_up import make, me
 from .axe import Axe
 from .test_looks import CONTRASTS, NAMELESS
 from .window import HURRY, Window
@@ -174,3 +175,45 @@ def test_a_project_is_renamed_and_deleted_in_the_browser(
         delete.click()
         expect(page.locator("#projects > li")).to_have_count(1)
         assert [path.name for path in (tmp_path / "all").iterdir()] == ["other"]
+
+
+@pytest.mark.usefixtures("endless")
+def test_a_project_is_duplicated_exported_and_imported_in_the_browser(
+    window: Window, tmp_path: Path, axe: Axe, shot: Callable[[Page, str], None]
+) -> None:
+    project = make(tmp_path / "all" / "old", classes=("a",))
+    with project.sessions.begin() as session:
+        annotate(session, me(project), "t1", "label", class_name="a", key="1")
+    project.close()
+    with served(tmp_path / "all") as link:
+        page = window.open(link)
+        dialog, cards = page.get_by_role("dialog"), page.locator("#projects > li")
+        page.get_by_role("button", name="Manage made up").click()
+        expect(dialog.get_by_label("Name of the copy")).to_have_value("Copy of made up")
+        dialog.get_by_role("button", name="Duplicate").click()
+        expect(cards.filter(has_text="/p/Copy-of-made-up")).to_contain_text("1 of 20 labels")
+        page.get_by_role("button", name="Manage made up").click()
+        dialog.get_by_label("Copy labels and people too").uncheck()
+        dialog.get_by_role("button", name="Duplicate").click()
+        expect(page.locator("#manage-problem")).to_contain_text("There is a folder 'Copy-of-made-up' already")
+        dialog.get_by_label("Name of the copy").fill("Fresh")
+        dialog.get_by_role("button", name="Duplicate").click()
+        expect(cards.filter(has_text="/p/Fresh")).to_contain_text("No label yet")
+        page.get_by_role("button", name="Manage made up").click()
+        with page.expect_download() as download:
+            dialog.get_by_role("link", name="Export the project").click()
+        download.value.save_as(tmp_path / "whole.zip")
+        dialog.get_by_role("button", name="Close").click()
+        page.get_by_role("heading", name="Import a project").click()
+        assert axe.faults(page) == []
+        page.get_by_label("Exported project").set_input_files(tmp_path / "all" / "old" / "project.json")
+        page.get_by_role("button", name="Import").click()
+        expect(page.locator("#import .problem")).to_have_text("This file is not the export of a project.")
+        shot(page, "import-project")
+        page.get_by_label("Exported project").set_input_files(tmp_path / "whole.zip")
+        page.get_by_label("Name on this server").fill("Moved")
+        page.get_by_role("button", name="Import").click()
+        expect(page.locator("#import-status")).to_have_text("“Moved” is imported.")
+        expect(cards.filter(has_text="/p/Moved")).to_contain_text("1 of 20 labels")
+        cards.filter(has_text="/p/Moved").get_by_role("link", name="Moved").click()
+        expect(page.locator("#text")).to_contain_text("text")

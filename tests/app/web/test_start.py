@@ -466,3 +466,34 @@ def test_names_that_would_not_be_the_same_in_an_address_are_refused(name: str) -
 @pytest.mark.parametrize("title", ["Öffentliche Briefe", "Briefe, 2. Teil", "письма/новые", "a" * 300])
 def test_a_title_becomes_a_name_that_can_be_served(title: str) -> None:
     check_folder_name(folder_name(title))
+
+
+def test_a_project_is_duplicated_exported_and_imported(folder: Path, db: str | None) -> None:
+    if db is not None:
+        shutil.rmtree(folder)
+        folder.mkdir()
+    with visited(folder, db=db) as operator:
+        if db is not None:
+            assert operator.send("POST", "/api/projects", {"name": "mails"}).status_code == 200
+        for labels, title in ((True, "with labels"), (False, "without")):
+            given = {"name": "mails", "title": title, "labels": labels}
+            assert operator.send("POST", "/api/projects/duplicate", given).json()["title"] == title
+            assert operator.send("POST", "/api/projects/duplicate", given).status_code == 409
+        whole = operator.get("/api/projects/export/mails.zip")
+        assert whole.headers["content-type"] == "application/zip"
+        path, csrf = "/api/projects/import", {"X-CSRF-Token": operator.csrf_token}
+        for title in ("moved", ""):
+            answer = operator.client.post(
+                path, files={"file": ("m.zip", whole.content)}, data={"title": title}, headers=csrf
+            )
+            assert answer.status_code == (409 if db and not title else 200), answer.text
+        found = operator.projects()
+        assert {*found} >= {"mails", "moved", "with-labels", "without"}
+        assert {one["texts"] for one in found.values()} == {0 if db else 20}
+        answer = operator.client.post(path, files={"file": ("m.zip", b"PK")}, headers=csrf)
+        assert (answer.status_code, "not the export" in answer.json()["error"]) == (400, True)
+        assert operator.get("/api/projects/export/none.zip").status_code == 404
+        operator.send("PATCH", "/api/projects", {"name": "without", "archived": True})
+        operator.until(lambda found: bool(found["without"]["archived"]))
+        assert operator.get("/api/projects/export/without.zip").status_code == 409
+        assert {path.name for path in folder.iterdir()} == {*operator.projects()}

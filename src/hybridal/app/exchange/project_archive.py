@@ -128,6 +128,8 @@ class ProjectArchive:
         Raises:
             UserError: It is not the export of a project, is damaged, or is of another version.
         """
+        if not zipfile.is_zipfile(path):
+            raise UserError("This file is not the export of a project.")
         with _readable():
             self._zip = zipfile.ZipFile(path)
         try:
@@ -231,7 +233,7 @@ def _checked(value: Any, column: Column[Any]) -> Any:
 
 
 def import_project(
-    path: Path, folder: Path, db: str | None = None, *, title: str, encoders: Sequence[str], trusted: bool = False
+    path: Path, folder: Path, db: str | None = None, *, title: str, encoders: Sequence[str] = (), trusted: bool = False
 ) -> None:
     """Create a project from an archive.
 

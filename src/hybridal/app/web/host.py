@@ -6,8 +6,8 @@ import logging
 import math
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,12 @@ from starlette.concurrency import run_in_threadpool
 
 from hybridal.app import project_admin
 from hybridal.app.app_errors import ConflictError, MissingError
+from hybridal.app.exchange.project_archive import (
+    ProjectArchive,
+    archive_parts,
+    copy_without_labels,
+    import_project,
+)
 from hybridal.app.labelling.texts import Progress
 from hybridal.app.project import Project, has_schema
 from hybridal.app.project_creation import ProjectPlan, create_project
@@ -33,6 +39,7 @@ from hybridal.sentences import translatable
 from hybridal.system.files import folder_made_whole, identity_of
 from hybridal.system.lock import locked
 from hybridal.system.private import close_to_others
+from hybridal.system.scratch import scratch
 
 SCAN_SECONDS = 2.0  # between two scans of the folder
 FRESH_SECONDS = 0.5  # for which a folder that existed is not checked again
@@ -125,27 +132,67 @@ class Host:
 
     async def create(self, plan: ProjectPlan, on_progress: Progress = lambda _done, _total: None) -> NewProject:
         """Create a project and serve it."""
-        name = folder_name(plan.source.name)
-        tokens = await run_in_threadpool(self._create, self.folder / name, plan, on_progress)
+        plan = replace(plan, settings={**self.settings, **plan.settings})
+        tokens: list[str] = []
+        made = await self._make(
+            plan.source.name, lambda folder: tokens.extend(create_project(plan, folder, self.db, on_progress))
+        )
+        return NewProject(made, tokens)
+
+    async def duplicate(self, name: str, title: str, *, with_labels: bool) -> HostedProject:
+        """Copy a project under another title; without its labels also without its people."""
+        project = self._opened(name)
+
+        def copy(folder: Path) -> None:
+            with scratch() as place:
+                file = place / "project.zip"
+                with file.open("wb") as target:
+                    target.writelines(archive_parts(project))
+                import_project(file, folder, self.db, title=title, trusted=True)
+
+        def copy_texts(folder: Path) -> None:
+            copy_without_labels(project, folder, self.db, title=title)
+
+        return await self._make(title, copy if with_labels else copy_texts)
+
+    async def import_project(self, file: Path, title: str, encoders: Sequence[str]) -> HostedProject:
+        """Create a project from an export, and serve it.
+
+        Args:
+            file: The export.
+            title: The name of the project; "" takes over the one that it had.
+            encoders: Encoders that it may use; instead of another one it uses the first.
+        """
+        if not title:
+            title = await run_in_threadpool(_title_in_archive, file)
+
+        def make(folder: Path) -> None:
+            import_project(file, folder, self.db, title=title, encoders=encoders)
+
+        return await self._make(title, make)
+
+    async def _make(self, title: str, make: Callable[[Path], object]) -> HostedProject:
+        """Let `make` create a project in an empty folder, and serve it under the folder name of its title."""
+        name = folder_name(title)
+        await run_in_threadpool(_made_whole, self.folder / name, make)
         await self.scan()
         await self.projects[name].settled.wait()
-        return NewProject(self.projects[name], tokens)
+        return self.projects[name]
 
-    def _create(self, target: Path, plan: ProjectPlan, on_progress: Progress) -> list[str]:
-        if target.exists():
-            raise ConflictError(f"There is a folder '{target.name}' already; choose another name.")
-        plan = replace(plan, settings={**self.settings, **plan.settings})
-        with folder_made_whole(target) as scratch:
-            tokens = create_project(plan, scratch, self.db, on_progress)
-        close_to_others([target, *target.iterdir()])
-        return tokens
+    def export(self, name: str) -> Iterator[bytes]:
+        """Yield the archive of a project in parts."""
+        return archive_parts(self._opened(name))
 
-    async def rename(self, name: str, title: str) -> None:
-        """Change the title of a project; its folder and its address stay."""
+    def _opened(self, name: str) -> Project:
         one = self.find(name)
         if one.app is None:
             raise ConflictError(translatable("This project is not open; restore it, or solve its problem, first."))
-        await run_in_threadpool(one.app.state.project.decide, {"name": title})
+        project: Project = one.app.state.project
+        return project
+
+    async def rename(self, name: str, title: str) -> None:
+        """Change the title of a project; its folder and its address stay."""
+        await run_in_threadpool(self._opened(name).decide, {"name": title})
 
     async def archive(self, name: str) -> None:
         """Stop serving a project until it is restored; its folder can then be copied or moved."""
@@ -258,6 +305,19 @@ async def _run_shielded(act: Callable[[], None]) -> None:
     """Run in a thread to completion, even if this task is cancelled."""
     with anyio.CancelScope(shield=True):
         await run_in_threadpool(act)
+
+
+def _made_whole(target: Path, make: Callable[[Path], object]) -> None:
+    if target.exists():
+        raise ConflictError(f"There is a folder '{target.name}' already; choose another name.")
+    with folder_made_whole(target) as folder:
+        make(folder)
+    close_to_others([target, *target.iterdir()])
+
+
+def _title_in_archive(file: Path) -> str:
+    with closing(ProjectArchive(file)) as archive:
+        return archive.name
 
 
 def project_folders(folder: Path) -> dict[Path, tuple[int, int]]:

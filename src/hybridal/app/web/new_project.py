@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -31,6 +32,7 @@ from hybridal.app.web.operator import AsOperator, Operator
 from hybridal.app.web.project_list import ProjectSummary, address_of, host_of, summary
 from hybridal.app.web.routes.uploads_routes import AddingSchema
 from hybridal.app.web.schemas import CleanStr, ListedClass, Schema, entry
+from hybridal.app.web.uploads import saved_upload
 from hybridal.backbones.auto_candidates import AUTO
 from hybridal.backbones.catalogue import CATALOGUE
 from hybridal.errors import UserError
@@ -38,6 +40,7 @@ from hybridal.errors import UserError
 router = APIRouter(prefix="/api")
 OPERATOR = 0  # numbers of people begin at 1
 MAX_INVITATIONS = 50
+Title = Annotated[CleanStr, Form(max_length=100)]
 
 
 @router.post("/uploads")
@@ -116,6 +119,19 @@ async def create_project(given: NewProjectSchema, _: AsOperator, held: Held, req
     facts = await run_sync(summary, host, made)
     invitations = [NewInvitation(role=role, path=path) for role, path in zip(given.invitations, paths, strict=True)]
     return CreatedProject(**facts.model_dump(), invitations=invitations)
+
+
+@router.post("/projects/import")
+async def import_project(file: UploadFile, _: AsOperator, request: Request, title: Title = "") -> ProjectSummary:
+    """Create a project from an export; without a title it keeps its own."""
+    host = host_of(request)
+    copy = ExitStack()
+    try:
+        path = await run_sync(copy.enter_context, saved_upload(file))
+        made = await host.import_project(path, " ".join(title.split()), encoders(host))
+    finally:
+        await run_sync(copy.close)
+    return await run_sync(summary, host, made)
 
 
 def can_invite(request: Request) -> bool:

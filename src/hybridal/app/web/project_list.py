@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
 from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,6 +20,7 @@ from hybridal.app.project_settings import read
 from hybridal.app.web.error_responses import status_and_message
 from hybridal.app.web.host import Host, HostedProject, title_of
 from hybridal.app.web.operator import AsOperator
+from hybridal.app.web.project_threads import parts_in_thread
 from hybridal.app.web.routes.project_routes import TrainerSchema, trainer_status
 from hybridal.app.web.schemas import CleanStr, Done, Schema
 
@@ -86,6 +88,30 @@ async def change_project(given: ProjectChange, _: AsOperator, request: Request) 
     if given.archived is not None:
         await (host.archive(given.name) if given.archived else host.restore(given.name))
     return Done()
+
+
+class ProjectCopy(Schema):
+    """The project to copy, and the title of the copy."""
+
+    name: str = Field(max_length=200, description="The name of its folder.")
+    title: CleanStr = Field(min_length=1, max_length=100)
+    labels: bool = Field(description="Copy labels and people too, or only texts, classes and settings.")
+
+
+@router.post("/duplicate")
+async def duplicate_project(given: ProjectCopy, _: AsOperator, request: Request) -> ProjectSummary:
+    """Copy a project under another title."""
+    host = host_of(request)
+    made = await host.duplicate(given.name, " ".join(given.title.split()), with_labels=given.labels)
+    return await run_sync(summary, host, made)
+
+
+@router.get("/export/{name}.zip")
+def export_project(name: str, _: AsOperator, request: Request) -> StreamingResponse:
+    """The whole project as one file, to be imported on another server."""
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}.zip"}
+    parts = parts_in_thread(host_of(request).export(name))
+    return StreamingResponse(parts, media_type="application/zip", headers=headers)
 
 
 class ProjectDeletion(Schema):

@@ -3,12 +3,13 @@ import { getFile } from "./api.js";
 import { el } from "./dom.js";
 import { showErrors } from "./toast.js";
 
-export function downloads() {
+/** @param {(act: () => Promise<void>) => Promise<unknown>} [run] runs an action and shows its error */
+export function downloads(run = showErrors) {
   for (const link of document.querySelectorAll("a[download]")) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
       link.ariaBusy = "true";
-      showErrors(() => save(link.pathname)).finally(() => (link.ariaBusy = "false"));
+      run(() => save(link.pathname)).finally(() => (link.ariaBusy = "false"));
     });
   }
 }

@@ -1,15 +1,18 @@
-/** The dialog of the start page that renames, archives and deletes a project. */
+/** The dialog of the start page that renames, duplicates, exports, archives and deletes a project. */
 import { patch, post } from "./api.js";
 import { onPress, onSubmit } from "./controls.js";
 import { byId, el, setText } from "./dom.js";
+import { downloads } from "./downloads.js";
 import { t, tParts } from "./i18n.js";
 
 const dialog = byId("manage");
-const forms = { rename: byId("rename"), remove: byId("delete") };
+const forms = { rename: byId("rename"), duplicate: byId("duplicate"), remove: byId("delete") };
 let project = null;
 let onChange = async () => {};
 
 onSubmit(forms.rename, (form) => change(() => patch("/api/projects", { name: project.name, title: form.elements.title.value })));
+onSubmit(forms.duplicate, duplicate);
+downloads(showProblem);
 onPress(byId("archive"), () => change(() => patch("/api/projects", { name: project.name, archived: !project.archived })));
 onSubmit(forms.remove, (form) => change(() => post("/api/projects/delete", { name: project.name, title: form.elements.title.value })));
 for (const button of dialog.querySelectorAll("[data-close]")) onPress(button, () => dialog.close());
@@ -24,6 +27,10 @@ export function manageProject(given, refresh) {
   byId("manage-problem").textContent = "";
   forms.rename.hidden = !isOpen;
   forms.rename.elements.title.value = project.title;
+  forms.duplicate.hidden = byId("export-part").hidden = !isOpen;
+  forms.duplicate.reset();
+  forms.duplicate.elements.title.value = t("Copy of {project}", { project: project.title }).slice(0, 100);
+  byId("export").href = `/api/projects/export/${encodeURIComponent(project.name)}.zip`;
   byId("archive-part").hidden = !isOpen && !project.archived;
   byId("archive-about").textContent = project.archived
     ? t("Restore the project, and people can label again.")
@@ -39,13 +46,30 @@ function enableDelete() {
   forms.remove.querySelector("button").disabled = forms.remove.elements.title.value.trim() !== project.title.trim();
 }
 
+async function duplicate({ elements: { title, labels } }) {
+  const button = forms.duplicate.querySelector("button");
+  button.ariaBusy = "true";
+  setText(byId("duplicate-status"), t("Copying …"));
+  await change(() => post("/api/projects/duplicate", { name: project.name, title: title.value, labels: labels.checked }));
+  setText(byId("duplicate-status"), "");
+  button.ariaBusy = "false";
+}
+
 /** Runs a change and closes the dialog; an error is shown in it. */
-async function change(act) {
-  try {
+function change(act) {
+  return showProblem(async () => {
     await act();
     dialog.close();
     await onChange();
+  });
+}
+
+async function showProblem(act) {
+  setText(byId("manage-problem"), "");
+  try {
+    await act();
   } catch (error) {
     setText(byId("manage-problem"), error.message);
+    byId("manage-problem").scrollIntoView({ block: "nearest" });
   }
 }

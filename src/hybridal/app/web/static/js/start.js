@@ -4,6 +4,7 @@ import { onPress } from "./controls.js";
 import { byId, el, bdi, replaceContent, setText } from "./dom.js";
 import { ago } from "./format.js";
 import { language, listed, t, tn, whole } from "./i18n.js";
+import { importProject } from "./import-project.js";
 import { manageProject } from "./manage-project.js";
 import { newProject } from "./new-project.js";
 import { trainerStatus } from "./trainer-status.js";
@@ -15,6 +16,7 @@ let titles = new Map();
 if (byId("sign-out")) onPress(byId("sign-out"), () => showProblem(signOut));
 await poll(); // brings the CSRF token, which uploads need
 newProject();
+importProject(poll);
 
 async function poll() {
   clearTimeout(timer);
