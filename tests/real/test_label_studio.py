@@ -114,7 +114,7 @@ def annotate(studio: httpx.Client, task: dict[str, Any], result: list[dict[str, 
 
 def predicted(studio: httpx.Client, project: int, tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Let Label Studio ask our ML backend for predictions, and return those of the first task."""
-    asked = {"id": "retrieve_tasks_predictions", "project": project}
+    asked: dict[str, str | int] = {"id": "retrieve_tasks_predictions", "project": project}
     items = {"selectedItems": {"all": False, "included": [task["id"] for task in tasks]}, "project": project}
     sent(studio.post("/api/dm/actions", params=asked, json=items))
     found: list[dict[str, Any]] = sent(studio.get("/api/predictions", params={"task": tasks[0]["id"]}))

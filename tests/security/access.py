@@ -26,6 +26,7 @@ ANNOTATOR = {
     ("GET", "/api/project"),
     ("GET", "/api/next"),
     ("GET", "/api/recall"),
+    ("GET", "/api/look-alikes"),
     ("POST", "/api/annotations"),
     ("POST", "/api/undo"),
     ("POST", "/api/annotations/many"),

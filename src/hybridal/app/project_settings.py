@@ -29,6 +29,8 @@ DEFAULTS: Mapping[str, Any] = {
     "multi_label": False,  # whether a text may have several classes, or none; fixed at creation
     "consensus_per": "set",  # if it may: whether people must agree on whole sets, or each class is settled by itself
     "settled": -1,  # the row up to which a changed rule for disagreements was applied; -1: all
+    "look_alikes": True,  # whether texts that are almost the same are asked once
+    "grouped": -1,  # the newest row of the texts whose look-alikes are known
     "lease_seconds": 600,
     "show_predictions": False,
     "preselect": False,  # if a text may have several classes: whether suggested and predicted ones are chosen already

@@ -119,6 +119,8 @@ class Text(Base):
         suggested_set: The same if a text may have several classes: the number of a label set.
         deleted: When it was deleted. It is then neither open nor counted, and its annotations stay.
         draw: The random draw that set it aside, if it is in the split `validation`.
+        look_alike_of: The row of the first text of its group of look-alikes, also on that text itself; None if no other
+            text is almost the same.
     """
 
     __tablename__ = "texts"
@@ -139,8 +141,10 @@ class Text(Base):
     suggested_set: Mapped[int | None] = mapped_column(ForeignKey("label_sets.number"))
     deleted: Mapped[float | None]
     draw: Mapped[int | None] = mapped_column(ForeignKey("draws.number"))
+    look_alike_of: Mapped[int | None] = mapped_column(Counter)
 
     __table_args__ = (
+        Index("texts_alike", "look_alike_of", "open", "row", **_where("look_alike_of IS NOT NULL")),
         Index("texts_in_order", "split", "random_order"),
         Index("texts_open", "split", "random_order", **_where("open{true}")),
         Index("texts_begun", "random_order", **_where("open{true} AND vote_count > 0")),
@@ -308,8 +312,10 @@ class Annotation(Base):
         comment: Free text.
         decides: Whether this is an adjudication.
         drawn: How the annotator came to the text: `random` or `queue` if the queue gave it (of the texts set aside, or
-            of the others), `picked` by a person, `bulk`, `file`, `import` or `llm`.
+            of the others), `picked` by a person, `bulk`, `file`, `import` or `llm`; `copied` if the person answered for
+            a look-alike and the answer was copied.
         codebook: The version of the codebook by which it was given; None for a withdrawal.
+        copy_of: The annotation that it copies.
     """
 
     __tablename__ = "annotations"
@@ -326,7 +332,10 @@ class Annotation(Base):
     decides: Mapped[bool] = mapped_column(default=False)
     drawn: Mapped[str] = mapped_column(default="picked")
     codebook: Mapped[int | None]
+    copy_of: Mapped[int | None] = mapped_column(ForeignKey("annotations.number"))
     at: Mapped[float] = mapped_column(default=now)
+
+    __table_args__ = (Index("annotations_copied", "copy_of", **_where("copy_of IS NOT NULL")),)
 
 
 class Vote(Base):
@@ -336,6 +345,7 @@ class Vote(Base):
         annotation_number: The annotation that last changed it.
         label_set: If a text may have several classes, all that the person has decided so far.
         partial: Whether some of the classes are undecided; the text can then be served to the person again.
+        copied: Whether it is a copy of the person's answer to a look-alike, and no answer to this text itself.
     """
 
     __tablename__ = "votes"
@@ -348,8 +358,10 @@ class Vote(Base):
     partial: Mapped[bool] = mapped_column(default=False)
     flagged: Mapped[bool] = mapped_column(default=False)
     decides: Mapped[bool] = mapped_column(default=False)
+    copied: Mapped[bool] = mapped_column(default=False)
 
     __table_args__ = (
+        Index("votes_copied", "text_row", **_where("copied{true}")),
         Index("votes_of_a_person", "person_number", "annotation_number"),
         Index("votes_skipped", "text_row", **_where("class_number IS NULL AND label_set IS NULL")),
         Index("votes_flagged", "text_row", **_where("flagged{true}")),
@@ -383,6 +395,7 @@ class Tally(Base):
         labelled: Texts with a consensus.
         validation: Those of them in the validation split.
         pool: Those of them in the pool.
+        copied: Those of them whose label is only copied from look-alikes.
         skipped: Texts without a consensus that a person skipped.
         flagged: Texts that were flagged and not adjudicated since.
         disagreements: Texts without a consensus because people disagree.
@@ -395,6 +408,7 @@ class Tally(Base):
     labelled: Mapped[int] = mapped_column(default=0)
     validation: Mapped[int] = mapped_column(default=0)
     pool: Mapped[int] = mapped_column(default=0)
+    copied: Mapped[int] = mapped_column(default=0)
     skipped: Mapped[int] = mapped_column(default=0)
     flagged: Mapped[int] = mapped_column(default=0)
     disagreements: Mapped[int] = mapped_column(default=0)

@@ -63,7 +63,7 @@ def activity(session: Session, days: int, offset: int = 0, by: int | None = None
     """The work of the last days.
 
     The time of a label is that since the person's annotation before it. Times of more than five minutes are pauses, and
-    do not count; nor do labels of several texts at once.
+    do not count; nor do labels of several texts at once. Copies of an answer count nowhere.
 
     Args:
         session: A session of the project.
@@ -78,7 +78,8 @@ def activity(session: Session, days: int, offset: int = 0, by: int | None = None
     given = select(
         Person.name, Annotation.text_row, Annotation.at, Annotation.action, Annotation.drawn, Annotation.class_number
     ).join(Person, Person.number == Annotation.person_number)
-    given = given.where(Person.kind == "person", Annotation.at >= start).order_by(Annotation.number)
+    given = given.where(Person.kind == "person", Annotation.at >= start, Annotation.copy_of.is_(None))
+    given = given.order_by(Annotation.number)
     if by is not None:
         given = given.where(Annotation.person_number == by)
     texts: dict[str, list[set[int]]] = {}

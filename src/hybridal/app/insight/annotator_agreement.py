@@ -263,17 +263,18 @@ MAX_DISAGREEMENTS = 200
 def ratings(session: Session, min_people: int = 2) -> list[Rating]:
     """The labels of texts that at least `min_people` have labelled.
 
-    Decisions do not count: the reviewer has seen the other labels.
+    Decisions do not count: the reviewer has seen the other labels. Nor do copies: the person answered for a look-alike.
     """
     rows = session.execute(
         select(Text.id, Person.name, Class.name)
         .join(Vote, Vote.text_row == Text.row)
         .join(Person, Person.number == Vote.person_number)
         .join(Class, Class.number == Vote.class_number)
-        .where(Text.vote_count >= min_people, Person.kind == "person", ~Vote.decides)
+        .where(Text.vote_count >= min_people, Person.kind == "person", ~Vote.decides, ~Vote.copied)
         .order_by(Text.row, Person.number)
-    )
-    return [(text, person, name) for text, person, name in rows]
+    ).all()
+    people = Counter(text for text, *_ in rows)
+    return [(text, person, name) for text, person, name in rows if people[text] >= min_people]
 
 
 def disagreements(session: Session) -> list[dict[str, Any]]:

@@ -21,14 +21,14 @@ _ROWS_PER_PAGE = 500
 def set_ratings(session: Session, min_people: int = 2) -> list[SetRating]:
     """The sets, also partial ones, of texts that at least `min_people` have labelled.
 
-    Decisions of reviewers do not count: they have seen the other labels.
+    Decisions of reviewers do not count: they have seen the other labels. Nor do copies of answers to look-alikes.
     """
     rows = session.execute(
         select(Text.id, Person.name, LabelSet.classes)
         .join(Vote, Vote.text_row == Text.row)
         .join(Person, Person.number == Vote.person_number)
         .join(LabelSet, LabelSet.number == Vote.label_set)
-        .where(Person.kind == "person", ~Vote.decides, Text.row.in_(_with_votes(min_people)))
+        .where(Person.kind == "person", ~Vote.decides, ~Vote.copied, Text.row.in_(_with_votes(min_people)))
         .order_by(Text.row, Person.number)
     ).all()
     names = class_names(session)

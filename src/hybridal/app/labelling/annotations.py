@@ -70,6 +70,7 @@ def annotate(
     offered: bool = False,
     drawn: str | None = None,
     codebook: int | None = None,
+    copy_of: int | None = None,
 ) -> dict[str, int]:
     """Record a person's label or skip, which replaces their earlier one; `decisions` add to it.
 
@@ -89,6 +90,7 @@ def annotate(
         offered: Refuse archived classes.
         drawn: How the annotator came to the text (see `Annotation`); None if the queue gave it or they picked it.
         codebook: The version of the codebook that the annotator has seen; None for the newest.
+        copy_of: The number of the annotation of a look-alike that it copies.
 
     Returns:
         The project's counts after the annotation.
@@ -133,9 +135,12 @@ def annotate(
         decides=decides,
         drawn=drawn or _drawn(text, served=bool(now.served)),
         codebook=now.newest_version if codebook is None else min(codebook, now.newest_version),
+        copy_of=copy_of,
     ).scalar_one()
     before = {one.voter: cast_vote(*one[-len(VOTE) :]) for one in seen if one.voter is not None}
-    vote = accumulated(before.get(person.number), CastVote(person.kind, label, number, decides, flagged))
+    vote = accumulated(
+        before.get(person.number), CastVote(person.kind, label, number, decides, flagged, copy_of is not None)
+    )
     moved = record_vote(session, text, person, before, _completed(session, vote), number)
     return {name: counts[name] + moved[name] for name in COUNT_NAMES}
 
@@ -206,6 +211,8 @@ def undo(session: Session, person: Person, key: str, undoes: str | None = None) 
     theirs = select(Vote.text_row).join(Text).where(Vote.person_number == person.number, Text.deleted.is_(None))
     if undoes is not None:
         theirs = theirs.where(Vote.annotation_number.in_(select(Annotation.number).where(Annotation.key == undoes)))
+    else:
+        theirs = theirs.where(~Vote.copied)  # copies are undone with the answer that they copy
     newest = session.scalar(theirs.order_by(Vote.annotation_number.desc()).limit(1))
     if newest is None:
         return None
@@ -256,7 +263,8 @@ def _vote_after(session: Session, person: Person, annotations: Sequence[Annotati
         if label is None and given.action == "label":  # its class was deleted
             vote = vote if isinstance(vote and vote.label, ClassSet) else None
         else:
-            vote = accumulated(vote, CastVote(person.kind, label, given.number, given.decides, given.flagged))
+            copied = given.copy_of is not None
+            vote = accumulated(vote, CastVote(person.kind, label, given.number, given.decides, given.flagged, copied))
     return None if vote is None else _completed(session, vote)
 
 

@@ -22,7 +22,8 @@ from hybridal.app.labelling.stored_class_sets import Label, is_complete, label_c
 class CastVote:
     """A vote as a value: the annotator's kind, the label (None for a skip), and the number of the annotation.
 
-    The label is the number of a class, or a set of classes if a text may have several.
+    The label is the number of a class, or a set of classes if a text may have several. It is `copied` if the person
+    answered for a look-alike of the text.
     """
 
     kind: str
@@ -30,6 +31,7 @@ class CastVote:
     number: int = 0
     decides: bool = False
     flagged: bool = False
+    copied: bool = False
 
     @property
     def is_partial(self) -> bool:
@@ -128,7 +130,7 @@ def is_disputed(votes: Sequence[CastVote], consensus: Resolution | None) -> bool
     return consensus is None and len(classes_of(votes, "person")) > 1
 
 
-COUNT_NAMES = ("texts", "labelled", "validation", "pool", "skipped", "flagged", "disagreements")
+COUNT_NAMES = ("texts", "labelled", "validation", "pool", "copied", "skipped", "flagged", "disagreements")
 
 _MOVE = (
     update(Tally)
@@ -149,11 +151,21 @@ def counts_of(split: str, votes: Sequence[CastVote], consensus: Resolution | Non
         "texts": True,
         "labelled": consensus is not None,
         split: consensus is not None,
+        "copied": consensus is not None and is_only_copied(votes),
         "skipped": consensus is None and any(vote.label is None for vote in votes),
         "flagged": flagged(votes),
         "disagreements": is_disputed(votes, consensus),
     }
     return Counter(name for name, true in holds.items() if true)
+
+
+def is_only_copied(votes: Sequence[CastVote]) -> bool:
+    """Whether all labels of a text are copies, so that no annotator has answered for the text itself.
+
+    >>> is_only_copied([CastVote("person", 1, copied=True)]), is_only_copied([CastVote("person", 1)])
+    (True, False)
+    """
+    return all(vote.copied for vote in votes if vote.label is not None)
 
 
 Moved = dict[str, int]
@@ -192,7 +204,15 @@ def new_labels(session: Session, since: int) -> int:
 _LOCKED = select(Text).with_for_update(key_share=True).execution_options(populate_existing=True)
 _OF_ROW = _LOCKED.where(Text.row == bindparam("row"))
 _OF_ID = _LOCKED.where(Text.id == bindparam("id"))
-VOTE = (Person.kind, Vote.class_number, LabelSet.classes, Vote.annotation_number, Vote.decides, Vote.flagged)
+VOTE = (
+    Person.kind,
+    Vote.class_number,
+    LabelSet.classes,
+    Vote.annotation_number,
+    Vote.decides,
+    Vote.flagged,
+    Vote.copied,
+)
 """The columns of a `CastVote`; see `cast_vote`."""
 
 
@@ -277,6 +297,7 @@ def record_vote(
             partial=vote.is_partial,
             flagged=vote.flagged,
             decides=vote.decides,
+            copied=vote.copied,
         )
     execute(session, _END_LEASE, row=text.row, person=person.number)
     return update_consensus(session, [Change(text, [*before.values()], [*after.values()], answer)])

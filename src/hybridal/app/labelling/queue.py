@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -24,7 +24,7 @@ from sqlalchemy import (
     union_all,
     update,
 )
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from hybridal.app.db.connect import exclusive, execute
 from hybridal.app.db.pipelining import PIPELINED
@@ -59,8 +59,15 @@ _ANNOTATED = select(Vote).where(Vote.text_row == Text.row, Vote.person_number ==
 _HELD = select(Lease).where(Lease.text_row == Text.row, Lease.person_number == _ME).exists()
 _LEASES = select(func.count()).where(Lease.text_row == Text.row).correlate(Text).scalar_subquery()
 _FREE = select(Text.row).where(Text.open, ~_ANNOTATED, ~_HELD, Text.required_votes - Text.vote_count > _LEASES)
-_FREE_OF_THESE = _FREE.where(Text.row.in_(_ROWS))
+# Of look-alikes one is asked at a time, since its answer may be copied to the others.
+_ALIKE = aliased(Text)
+_HELD_ALIKE = select(Lease.text_row).join(_ALIKE, _ALIKE.row == Lease.text_row)
+_HELD_ALIKE = _HELD_ALIKE.where(_ALIKE.look_alike_of == Text.look_alike_of)
+_FOLDED: BindParameter[bool] = bindparam("folded", True, type_=Boolean())
+_FREE = _FREE.where(or_(~_FOLDED, Text.look_alike_of.is_(None), ~_HELD_ALIKE.correlate(Text).exists()))
+_FREE_OF_THESE = _FREE.where(Text.row.in_(_ROWS)).add_columns(Text.look_alike_of)
 _FREE_OF_POOL = _FREE_OF_THESE.where(Text.split == "pool")
+_HIDDEN = _FREE.where(Text.row.not_in(_ROWS), Text.split == "pool").limit(1)
 
 
 def _some(source: str, found: Select[Any], order: Any) -> Select[Any]:
@@ -89,16 +96,18 @@ _LEASED_SPLITS = select(_ITS_SPLIT.correlate(_LEASED).scalar_subquery().label("s
 
 
 def _done(split: str) -> ColumnElement[int]:
-    """How many texts of a split are labelled or leased."""
+    """How many texts of a split are labelled or leased; a copied label is no answer of its own."""
     leased = select(func.count()).select_from(_LEASED_SPLITS).where(_LEASED_SPLITS.c.split == split).scalar_subquery()
-    done: ColumnElement[int] = getattr(Tally, split) + leased
+    own = Tally.pool - Tally.copied if split == "pool" else Tally.validation
+    done: ColumnElement[int] = own + leased
     return done.label(split)
 
 
 # One query reads the offers and the counts in the same snapshot.
 _COUNTS = (_done("validation"), _done("pool"), (Tally.texts - Tally.labelled).label("left"))
 _EXPIRED_LEASES = select(Lease).where(Lease.until <= bindparam("time"))
-_LOOK = select(_OFFERS, *_COUNTS, _EXPIRED_LEASES.exists().label("expired")).select_from(
+_GROUP = select(Text.look_alike_of).where(Text.row == _OFFERS.c.text_row).scalar_subquery().label("group")
+_LOOK = select(_OFFERS, _GROUP, *_COUNTS, _EXPIRED_LEASES.exists().label("expired")).select_from(
     Tally.__table__.outerjoin(_OFFERS, true())
 )
 
@@ -141,7 +150,7 @@ def lease_texts(
     exclusive(session, durable=False)
     if afresh:
         execute(session, _GIVE_BACK, person=person.number)
-    asked = {"person": person.number, "n": n, "time": time, "unbegun": unbegun}
+    asked = {"person": person.number, "n": n, "time": time, "unbegun": unbegun, "folded": settings["look_alikes"]}
     seen = execute(session, _LOOK, **asked).all()
     if seen[0].expired:
         execute(session, _DELETE_EXPIRED, time=time)
@@ -152,12 +161,19 @@ def lease_texts(
     rows = offers["mine"]
     if rows and min(one.at for one in seen if one.source == "mine") < time + seconds / 2:
         execute(session, _EXTEND, person=person.number, more=seconds / 2)
-    begin = [*islice(_free(session, person, first, unbegun, _FREE_OF_THESE), max(0, n - len(rows)))]
+    folds, groups = bool(settings["look_alikes"]), {one.text_row: one.group for one in seen if one.source}
+    in_order = _free(session, {**asked, "folded": False, "rows": first}, _FREE_OF_THESE, groups)
+    begin = [*islice(in_order, max(0, n - len(rows)))]
     open_places = n - len(rows) - len(begin)
     splits = next_splits(
         open_places, seen[0].validation, seen[0].pool, settings["validation_first"], settings["validation_share"]
     )
-    more = [*begin, *_next(splits, offers, _free(session, person, wanted, unbegun, _FREE_OF_POOL), begin)]
+
+    def has_hidden(rows: Sequence[int]) -> bool:
+        return folds and bool(execute(session, _HIDDEN, **{**asked, "folded": False, "rows": rows}).first())
+
+    preferred = _free(session, {**asked, "rows": wanted}, _FREE_OF_POOL, groups)
+    more = [*begin, *_next(splits, offers, preferred, [*rows, *begin], groups if folds else {}, has_hidden)]
     texts = {text.row: text for text in session.scalars(_THESE, {"rows": [*rows, *more]})}
     if more:
         # Each a millisecond later, so that the order is the same in the next request.
@@ -178,9 +194,18 @@ def lease_again(session: Session, person: Person, text: Text) -> None:
 
 
 def _next(
-    splits: Sequence[str], offers: Mapping[str, Sequence[int]], wanted: Iterator[int], taken: Sequence[int]
+    splits: Sequence[str],
+    offers: Mapping[str, Sequence[int]],
+    wanted: Iterator[int],
+    taken: Sequence[int],
+    groups: Mapping[int, int | None],
+    has_hidden: Callable[[Sequence[int]], bool],
 ) -> list[int]:
-    """Take other rows: preferred ones first, then texts that need a second vote, the model's queue, and any others."""
+    """Take other rows: preferred ones first, then texts that need a second vote, the model's queue, and any others.
+
+    Of each group of look-alikes only one row is taken. While that hides the rest of the pool (`has_hidden`), no
+    validation texts take their places.
+    """
     if not splits:
         return []
     pool = chain(wanted, offers["begun"], offers["queue"], offers["pool"])
@@ -189,16 +214,27 @@ def _next(
     for split in splits:
         # If one split is exhausted, take from the other.
         for source in (split, "pool", "validation"):
-            if row := next((row for row in supply[source] if row not in rows and row not in taken), None):
+            if row := _take(supply[source], [*taken, *rows], groups):
                 rows.append(row)
+                break
+            if source == "pool" and has_hidden([*taken, *rows]):
                 break
     return rows
 
 
-def _free(session: Session, person: Person, rows: Sequence[int], unbegun: bool, found: Select[int]) -> Iterator[int]:
-    """Filter the rows that a person may be asked for, in their order."""
-    for part in chunks(rows, _ROWS_PER_QUERY):
-        free = set(execute(session, found, person=person.number, rows=part, unbegun=unbegun).scalars())
+def _take(supply: Iterator[int], taken: Sequence[int], groups: Mapping[int, int | None]) -> int | None:
+    """The next row of a supply that neither is taken nor a look-alike of one that is."""
+    taken_groups = {groups.get(row) for row in taken} - {None}
+    return next((row for row in supply if row not in taken and groups.get(row) not in taken_groups), None)
+
+
+def _free(
+    session: Session, asked: Mapping[str, Any], found: Select[int, int | None], groups: dict[int, int | None]
+) -> Iterator[int]:
+    """Filter the rows that a person may be asked for, in their order, and add their groups of look-alikes."""
+    for part in chunks(asked["rows"], _ROWS_PER_QUERY):
+        free: dict[int, int | None] = dict(execute(session, found, **{**asked, "rows": part}).all())
+        groups |= free
         yield from (row for row in part if row in free)
 
 

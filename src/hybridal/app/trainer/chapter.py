@@ -169,7 +169,7 @@ class Chapter:
         # A text that was added after the chapter began waits for the next chapter.
         labels = {**snapshot.pool, **snapshot.validation}
         wanted = {id: to_names(label, names) for id, label in labels.items() if id in there}
-        learner.leave_out(snapshot.deleted & {*task.train.ids})
+        learner.leave_out((snapshot.deleted | snapshot.left_out) & {*task.train.ids})
         known = learner.labels
         learner.withdraw([id for id in (*known, *task.validation.ids) if id not in wanted])
         learner.teach({id: label for id, label in wanted.items() if known.get(id) != label}, update=False)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session, aliased
 
 from hybridal.app.db.class_set import ClassSet
-from hybridal.app.db.schema import Annotation, Class, Consensus, LabelSet, Text, Trainer
+from hybridal.app.db.schema import Annotation, Class, Consensus, LabelSet, Text, Trainer, Vote
 from hybridal.app.labelling.annotations import MULTI_LABEL
 from hybridal.app.labelling.classes import current, current_classes, deleted_classes, examples_of
 from hybridal.app.labelling.stored_class_sets import Label
@@ -103,6 +103,8 @@ class Snapshot:
         validation: Labels of the validation texts, by text id.
         reserve: How many texts are set aside for validation, labelled or not, deleted or not.
         deleted: Ids of deleted texts.
+        left_out: Ids of texts of the pool that are not learnt because of their look-alikes: their only label is a copy,
+            or one of their look-alikes is set aside for validation.
         descriptions: Descriptions and examples of classes, by number.
         multi_label: Whether a text may have several classes.
     """
@@ -114,6 +116,7 @@ class Snapshot:
     validation: Mapping[str, Label]
     reserve: int
     deleted: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()
     descriptions: Descriptions = field(default_factory=dict)
     multi_label: bool = False
 
@@ -157,9 +160,40 @@ def learnt_classes(session: Session) -> dict[int, str]:
     return dict(session.execute(learnt).all())
 
 
+# An answer that was copied is learnt once. A text is not learnt if a look-alike of it measures the model.
+_OTHER = aliased(Text)
+_MEASURED = select(_OTHER.look_alike_of).where(
+    _OTHER.split == "validation", _OTHER.deleted.is_(None), _OTHER.look_alike_of.is_not(None)
+)
+_OWN_VOTE = aliased(Vote)
+_ANSWERED = select(_OWN_VOTE).where(
+    _OWN_VOTE.text_row == Vote.text_row,
+    ~_OWN_VOTE.copied,
+    or_(_OWN_VOTE.class_number.is_not(None), _OWN_VOTE.label_set.is_not(None)),
+)
+_ONLY_COPIED = select(Vote.text_row).where(Vote.copied, ~_ANSWERED.exists())
+_LEFT_OUT = select(Text.id).where(
+    Text.split == "pool",
+    Text.deleted.is_(None),
+    or_(Text.row.in_(_ONLY_COPIED), Text.look_alike_of.in_(_MEASURED)),
+)
+# Of look-alikes that are set aside, the first labelled one in the order of the texts measures.
+_FIRST = (
+    select(func.min(_OTHER.row))
+    .join(Consensus, Consensus.text_row == _OTHER.row)
+    .where(_OTHER.split == "validation", _OTHER.deleted.is_(None), _OTHER.look_alike_of == Text.look_alike_of)
+    .scalar_subquery()
+)
+_REPEATED = select(Text.id).where(
+    Text.split == "validation", Text.deleted.is_(None), Text.look_alike_of.is_not(None), Text.row != _FIRST
+)
+
+
 def snapshot(session: Session) -> Snapshot:
     """Read the snapshot. The newest annotation is read first, so that a later one is learnt again, never missed."""
     newest = session.scalar(select(func.max(Annotation.number))) or 0
+    left_out = frozenset(session.scalars(_LEFT_OUT))
+    repeated = frozenset(session.scalars(_REPEATED))
     given = select(Text.id, Text.split, Consensus.class_number, LabelSet.classes)
     given = given.join(Text, Text.row == Consensus.text_row)
     given = given.outerjoin(LabelSet, LabelSet.number == Consensus.label_set)
@@ -172,7 +206,7 @@ def snapshot(session: Session) -> Snapshot:
         label = now[number] if several is None else several
         if label not in reduced:
             reduced[label] = learnable(label if several is None else several.renamed(now, gone), classes)
-        if (left := reduced[label]) is not None:
+        if (left := reduced[label]) is not None and id not in left_out and id not in repeated:
             splits[split][id] = left
     deleted = frozenset(session.scalars(select(Text.id).where(Text.deleted.is_not(None))))
     every = session.scalar(select(func.count()).select_from(Text)) or 0
@@ -181,7 +215,7 @@ def snapshot(session: Session) -> Snapshot:
     pool, validation = splits.values()
     multi_label = bool(session.scalar(MULTI_LABEL))
     return Snapshot(
-        newest, every - len(deleted), classes, pool, validation, reserve, deleted, descriptions, multi_label
+        newest, every - len(deleted), classes, pool, validation, reserve, deleted, left_out, descriptions, multi_label
     )
 
 

@@ -1,15 +1,17 @@
-"""Apply changes of classes and of the disagreement rule to all texts, in short transactions while people label."""
+"""Apply changes of classes and of the disagreement rule to all texts, and find look-alikes, while people label."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from subprocess import CalledProcessError
 
 from anyio import create_task_group, sleep
 from fastapi import FastAPI
 from sqlalchemy.exc import SQLAlchemyError
 
+from hybridal.app.group_texts import group_texts
 from hybridal.app.labelling.removed_classes import rows_to_update, update_texts
 from hybridal.app.labelling.requirements import apply_rule_to_some, unsettled
 from hybridal.app.labelling.texts import chunks
@@ -29,8 +31,8 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         while True:
             try:
                 await catch_up(app.state.project)
-            except SQLAlchemyError:
-                log.exception("A change of a class or rule has not reached all texts yet; it will be resumed.")
+            except (SQLAlchemyError, CalledProcessError):
+                log.exception("A change of a class, rule or file has not reached all texts yet; it will be resumed.")
             await sleep(CHECK_SECONDS)
 
     async with create_task_group() as tasks:
@@ -45,6 +47,7 @@ async def catch_up(project: Project) -> None:
         await in_thread(_update_texts, project, part)
     while await in_thread(_settle, project):
         pass
+    await in_thread(group_texts, project)
 
 
 def rows_left(project: Project) -> Sequence[int]:

@@ -89,6 +89,7 @@ class Counts(Schema):
     labelled: int
     validation: int
     pool: int
+    copied: int = Field(description="Those of the pool whose label is only a copy of an answer to a look-alike.")
     skipped: int
     flagged: int
     disagreements: int
@@ -130,6 +131,7 @@ class Item(Schema):
         default=None, description="How much of the text the model reads, in UTF-16 code units; null: all of it."
     )
     context: dict[str, str] = Field(description="The other columns of the text's row in its file.")
+    look_alikes: int = Field(0, description="To how many texts that are almost the same an answer can be copied.")
     suggestions: Annotated[list[str] | None, only_several("the classes suggested by the file.")] = None
     decisions: Annotated[
         dict[str, bool | None] | None, only_several("the classes that this person has decided so far.")

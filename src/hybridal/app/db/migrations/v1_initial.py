@@ -127,6 +127,7 @@ def upgrade() -> None:
         sa.Column("labelled", sa.Integer(), nullable=False),
         sa.Column("validation", sa.Integer(), nullable=False),
         sa.Column("pool", sa.Integer(), nullable=False),
+        sa.Column("copied", sa.Integer(), nullable=False),
         sa.Column("skipped", sa.Integer(), nullable=False),
         sa.Column("flagged", sa.Integer(), nullable=False),
         sa.Column("disagreements", sa.Integer(), nullable=False),
@@ -150,11 +151,13 @@ def upgrade() -> None:
         sa.Column("suggested_set", COUNTER, nullable=True),
         sa.Column("deleted", NUMBER, nullable=True),
         sa.Column("draw", COUNTER, nullable=True),
+        sa.Column("look_alike_of", COUNTER, nullable=True),
         sa.ForeignKeyConstraint(["draw"], ["draws.number"], name="texts_refer_by_draw"),
         sa.ForeignKeyConstraint(["suggested_set"], ["label_sets.number"], name="texts_refer_by_suggested_set"),
         sa.PrimaryKeyConstraint("row", name="texts_key"),
         sa.UniqueConstraint("id", name="texts_unique_id"),
     )
+    op.create_index("texts_alike", "texts", ["look_alike_of", "open", "row"], **where("look_alike_of IS NOT NULL"))
     op.create_index("texts_begun", "texts", ["random_order"], **where("open{true} AND vote_count > 0"))
     op.create_index("texts_by_digest", "texts", ["digest"])
     op.create_index("texts_deleted", "texts", ["deleted"], **where("deleted IS NOT NULL"))
@@ -216,7 +219,9 @@ def upgrade() -> None:
         sa.Column("decides", sa.Boolean(), nullable=False),
         sa.Column("drawn", sa.String(), nullable=False),
         sa.Column("codebook", sa.Integer(), nullable=True),
+        sa.Column("copy_of", COUNTER, nullable=True),
         sa.Column("at", NUMBER, nullable=False),
+        sa.ForeignKeyConstraint(["copy_of"], ["annotations.number"], name="annotations_refer_by_copy_of"),
         sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="annotations_refer_by_class_number"),
         sa.ForeignKeyConstraint(["label_set"], ["label_sets.number"], name="annotations_refer_by_label_set"),
         sa.ForeignKeyConstraint(["person_number"], ["people.number"], name="annotations_refer_by_person_number"),
@@ -226,6 +231,7 @@ def upgrade() -> None:
     )
     op.create_index("annotations_by_person_number", "annotations", ["person_number"])
     op.create_index("annotations_by_text_row", "annotations", ["text_row"])
+    op.create_index("annotations_copied", "annotations", ["copy_of"], **where("copy_of IS NOT NULL"))
     op.create_table(
         "deliveries",
         sa.Column("number", COUNTER, nullable=False),
@@ -348,6 +354,7 @@ def upgrade() -> None:
         sa.Column("partial", sa.Boolean(), nullable=False),
         sa.Column("flagged", sa.Boolean(), nullable=False),
         sa.Column("decides", sa.Boolean(), nullable=False),
+        sa.Column("copied", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["annotation_number"], ["annotations.number"], name="votes_refer_by_annotation_number"),
         sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="votes_refer_by_class_number"),
         sa.ForeignKeyConstraint(["label_set"], ["label_sets.number"], name="votes_refer_by_label_set"),
@@ -356,6 +363,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("text_row", "person_number", name="votes_key"),
     )
     op.create_index("votes_by_label_set", "votes", ["label_set"])
+    op.create_index("votes_copied", "votes", ["text_row"], **where("copied{true}"))
     op.create_index("votes_flagged", "votes", ["text_row"], **where("flagged{true}"))
     op.create_index("votes_of_a_person", "votes", ["person_number", "annotation_number"])
     op.create_index("votes_skipped", "votes", ["text_row"], **where("class_number IS NULL AND label_set IS NULL"))

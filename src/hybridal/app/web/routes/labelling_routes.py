@@ -7,18 +7,28 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Query
 from pydantic import Field
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import ForbiddenError, MissingError
 from hybridal.app.db.schema import Text, clean
+from hybridal.app.insight.differences import Kind, differences
 from hybridal.app.insight.questions import questions_about
 from hybridal.app.insight.ranking import likeliest, probabilities_of
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, find_annotation, undo
 from hybridal.app.labelling.bulk import MAX_TEXTS, decide_many, label_many, undo_many
 from hybridal.app.labelling.consensus import counts
+from hybridal.app.labelling.look_alikes import (
+    MAX_COPIES,
+    copy_answer,
+    count_look_alikes,
+    open_look_alikes,
+    undo_copies,
+)
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.labelling.recall_samples import rows_to_label
+from hybridal.app.labelling.texts import LONGEST_ID
 from hybridal.app.people import User
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
@@ -33,6 +43,7 @@ from hybridal.app.web.schemas import (
     GivenClasses,
     GivenDecisions,
     Item,
+    Items,
     Key,
     Saved,
     Schema,
@@ -55,6 +66,12 @@ class Next(Schema):
     )
 
 
+class LookAlikesGiven(Schema):
+    """To which look-alikes an answer is copied: to all that are open, without some."""
+
+    without: list[CleanStr] = Field(default=[], max_length=MAX_COPIES, description="Ids of excluded texts.")
+
+
 class NewAnnotation(Schema):
     """An annotation of a text."""
 
@@ -69,11 +86,21 @@ class NewAnnotation(Schema):
     flagged: bool = False
     comment: CleanStr = Field("", max_length=10_000)
     new_class: bool = Field(False, description="Add classes of which there is none of this name; annotators may not.")
+    look_alikes: LookAlikesGiven | None = Field(
+        None,
+        description="Copy a label to the open look-alikes of the text; a request without it labels this text only.",
+    )
 
     @property
     def named(self) -> list[str]:
         """All class names."""
         return [*([] if self.class_ is None else [self.class_]), *(self.classes or ()), *(self.decisions or ())]
+
+
+class SavedAnnotation(Saved):
+    """The annotation is stored; `copies` are its copies for look-alikes."""
+
+    copies: int = 0
 
 
 class UndoRequest(Schema):
@@ -123,7 +150,8 @@ def next_texts(
             about = questions_about(session, project, user.person, leased.texts, number if wanted else None)
             rows = [text.row for text in leased.texts]
             items = [
-                item.model_copy(update={"questions": about.get(row)}) for row, item in zip(rows, items, strict=True)
+                item.model_copy(update={"questions": about.get(row), "look_alikes": 0})
+                for row, item in zip(rows, items, strict=True)
             ]
     return Next(items=_with_truncation(project, items), left=leased.left, known=not likely or bool(wanted))
 
@@ -137,8 +165,8 @@ def _likely(project: Project, user: User, name: str) -> Sequence[int]:
 
 
 @router.post("/annotations")
-def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentProject) -> Saved:
-    """Save an annotation; it is durable when this returns."""
+def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentProject) -> SavedAnnotation:
+    """Save an annotation; it is durable when this returns, with the copies for look-alikes if they were asked for."""
     with project.sessions.begin() as session:
         # Add the class only on request: a misspelt name must be an error, and a class that was renamed or deleted must
         # not come back because an open page still shows it.
@@ -157,14 +185,25 @@ def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentPro
             key=given.key,
             offered=True,
         )
-    return Saved(ok=True, counts=Counts(**now))
+    if given.look_alikes is None or given.action == "skip" or given.decisions is not None:
+        return SavedAnnotation(ok=True, counts=Counts(**now))
+    label = {"class_name": given.class_} if given.classes is None else {"class_names": given.classes}
+    copies = copy_answer(project.sessions, user.person, given.key, label, given.look_alikes.without)
+    with project.reads() as session:
+        return SavedAnnotation(ok=True, counts=Counts(**counts(session)), copies=copies)
 
 
 @router.post("/undo")
 def undo_annotation(given: UndoRequest, user: Annotator, project: CurrentProject) -> Undone:
-    """Undo one of the person's annotations, by default the newest, and lease its text to them again."""
+    """Undo one of the person's annotations, by default the newest, and lease its text to them again.
+
+    Its copies for look-alikes are undone, too.
+    """
     with project.sessions.begin() as session:
         text = undo(session, user.person, given.key, given.undoes)
+    if text is not None:
+        undo_copies(project.sessions, user.person, text.row)
+    with project.reads() as session:
         items = _items(session, project, [] if text is None else [text], user, read(session))
         now = counts(session)
     return Undone(item=next(iter(_with_truncation(project, items)), None), counts=Counts(**now))
@@ -233,6 +272,43 @@ def undo_labels(given: UndoManyRequest, user: Annotator, project: CurrentProject
         return SavedMany(ok=True, n=n, counts=Counts(**counts(session)))
 
 
+class TextPart(Schema):
+    """A part of a text: of both texts, or added to or removed from the text that it is compared with."""
+
+    text: str
+    kind: Kind
+
+
+class LookAlike(Schema):
+    """A look-alike of a text in parts; long parts of both texts are shortened."""
+
+    id: str
+    parts: list[TextPart]
+
+
+@router.get("/look-alikes")
+def list_look_alikes(
+    user: Annotator,
+    project: CurrentProject,
+    id: Annotated[str, Query(max_length=LONGEST_ID, description="The id of a text.")],
+) -> Items[LookAlike]:
+    """The open texts that are almost the same as one text, to which an answer can be copied, with their differences."""
+    with project.reads() as session:
+        text = session.scalar(select(Text).where(Text.id == clean(id), Text.deleted.is_(None)))
+        if text is None:
+            raise MissingError(translatable("There is no such text."))
+        alike = session.scalars(open_look_alikes(user.person, text)).all() if text.look_alike_of is not None else []
+    return Items(
+        items=[
+            LookAlike(
+                id=one.id,
+                parts=[TextPart(text=part, kind=kind) for part, kind in differences(text.body, one.body)],
+            )
+            for one in alike
+        ]
+    )
+
+
 def _with_truncation(project: Project, items: list[Item]) -> list[Item]:
     """Add `read_to` to items. Called after the transaction, so that tokenizing does not prolong it."""
     return [item.model_copy(update={"read_to": truncation_point(project, item.text)}) for item in items]
@@ -242,11 +318,14 @@ def _items(
     session: Session, project: Project, texts: Sequence[Text], user: User, settings: Mapping[str, Any]
 ) -> list[Item]:
     """Texts to label, with the decisions of this person so far if a text may have several classes."""
-    shown = settings["show_predictions"]
-    if not settings["multi_label"]:
-        return items_of(session, texts, shown)
-    probabilities = probabilities_of(project, [text.row for text in texts]) if shown else {}
-    return items_of(session, texts, shown, user.person.number, probabilities)
+    shown, several = settings["show_predictions"], settings["multi_label"]
+    probabilities = probabilities_of(project, [text.row for text in texts]) if shown and several else {}
+    items = items_of(session, texts, shown, user.person.number if several else None, probabilities)
+    alike = count_look_alikes(session, user.person, texts) if settings["look_alikes"] else {}
+    return [
+        item.model_copy(update={"look_alikes": alike[text.row]}) if text.row in alike else item
+        for text, item in zip(texts, items, strict=True)
+    ]
 
 
 def _define(session: Session, user: User, names: Sequence[str], key: str) -> None:

@@ -160,7 +160,7 @@ def _limit_attempts(request: Request, name: str) -> None:
 
 
 class PersonSchema(Schema):
-    """A person or other annotator, with the number of their labels and skips."""
+    """A person or other annotator, with the number of their labels and skips. Copies for look-alikes do not count."""
 
     number: int
     name: str
@@ -184,6 +184,7 @@ class PersonChange(Schema):
 def list_people(_: Owner, project: CurrentProject) -> Items[PersonSchema]:
     """All people, the language model and the file, with their numbers of labels and skips."""
     votes = select(Vote.person_number, func.count(func.coalesce(Vote.class_number, Vote.label_set)), func.count())
+    votes = votes.where(~Vote.copied)
     with project.reads() as session:
         counts = {number: (n, total) for number, n, total in session.execute(votes.group_by(Vote.person_number))}
         people = session.scalars(select(Person).order_by(Person.number)).all()

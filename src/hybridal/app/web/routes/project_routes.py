@@ -32,7 +32,7 @@ router = Router(prefix="/api")
 SHOWN_SETTINGS = (
     *("budget", "batch", "validation_first", "validation_share", "overlap", "overlap_people", "on_disagreement"),
     "consensus_per",
-    *("lease_seconds", "show_predictions", "preselect", "open_classes", "newcomers"),
+    *("lease_seconds", "show_predictions", "preselect", "look_alikes", "open_classes", "newcomers"),
     *("backbone", "schedule", "protocol", "acquisition"),
 )
 
@@ -74,6 +74,7 @@ class SettingsChange(Schema):
     )
     lease_seconds: int | None = None
     show_predictions: bool | None = None
+    look_alikes: bool | None = Field(None, description="Texts that are almost the same are asked once.")
     preselect: bool | None = Field(
         None,
         description="If a text may have several: the page Label chooses suggested and shown predicted classes already.",

@@ -71,6 +71,7 @@ class HistoryEntry(Schema):
     comment: str
     decides: bool
     at: float
+    copied: bool = Field(False, description="Whether it is a copy of the person's answer to a look-alike.")
     classes: ShownClasses = None
     decisions: ShownDecisions = None
 
@@ -218,6 +219,7 @@ def get_text(id: str, user: Annotator, project: CurrentProject) -> TextDetails:
                 comment=one.comment,
                 decides=one.decides,
                 at=one.at,
+                copied=one.copy_of is not None,
                 **shown_set(classes, names),
             )
             for one, who, name, classes in session.execute(given)

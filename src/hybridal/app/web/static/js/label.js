@@ -13,6 +13,7 @@ import { listed, t } from "./i18n.js";
 import { NextChoice } from "./next-choice.js";
 import { newKey } from "./idempotency-key.js";
 import { listen } from "./keys.js";
+import { LookAlikes } from "./look-alikes.js";
 import { newClassDialog } from "./new-class.js";
 import { predicted, proposed, suggested } from "./proposals.js";
 import { Question } from "./question.js";
@@ -33,6 +34,7 @@ const { role } = project.me;
 const mayDefine = role === "owner" || (role === "reviewer" && project.settings.open_classes);
 const card = new Card();
 const sidePanel = new SidePanel();
+const lookAlikes = new LookAlikes();
 const several = project.multi_label;
 const buttons = new ClassButtons(byId("classes"), several ? toggle : label, several ? () => setAnswer.give() : null);
 const setAnswer = several ? new SetAnswer(buttons, labelSet) : null;
@@ -118,15 +120,16 @@ function skip() {
 
 function annotate(what, names, sentence) {
   const [key, at, last, remarks] = [newKey(), performance.now(), done.at(-1), card.remarks];
+  const copies = what.action === "label" && !what.decisions ? lookAlikes.request : {};
   const isSame = last && JSON.stringify(last.names) === JSON.stringify(names);
   // Where classes are chosen first, a label so soon without a choice is a bounce.
   const isBounce = last && at - last.at < MIN_READING_MS && (isSame || (several && names && !buttons.isTouched));
   if (isBounce && !card.isRemarked) return;
   if (at - changedAt < MIN_READING_MS) return;
   // Store first: if the browser cannot store the annotation, stay on this text.
-  if (!store({ path: "/api/annotations", body: { key, text: queue.current.id, ...what, ...remarks } })) return;
+  if (!store({ path: "/api/annotations", body: { key, text: queue.current.id, ...what, ...copies, ...remarks } })) return;
   done.push({ item: queue.current, key, names, at, asked });
-  byId("last").textContent = sentence; // before the text, so that screen readers announce it first
+  byId("last").textContent = copies.look_alikes ? `${sentence}. ${lookAlikes.sentence}` : sentence; // before the text, so that screen readers announce it first
   if (asked + 1 < queue.current.questions?.length) return askNext();
   queue.advance();
   asked = 0;
@@ -196,6 +199,7 @@ function show(before) {
   const focused = document.activeElement;
   byId("skip").disabled = !item;
   sidePanel.showContext(item?.context ?? {});
+  lookAlikes.show(item);
   if (item) card.show(item, before && sentenceOf(before.names));
   else card.showEmpty("", t("Loading texts …"));
   buttons.choose((!item?.questions && before?.names) || (item && several ? preselected(item) : []));
@@ -278,7 +282,9 @@ function showNoTexts() {
 
 function goal() {
   const coming = new Set(outbox.waiting.filter(({ body }) => body.action === "label").map(({ body }) => body.text)).size;
-  showGoal(project.counts.labelled + coming, project.budget, project.counts.texts);
+  // A label that is copied to look-alikes is one label of the plan.
+  const { labelled, copied, texts } = project.counts;
+  showGoal(labelled - copied + coming, project.budget, texts - copied);
 }
 
 /** Fetches the project again. With `keepKeys`, ignores changes that would give a class another key during the work. */
@@ -345,6 +351,7 @@ const onText = {
   s: skip,
   f: () => card.toggleFlag(),
   c: () => card.toggleComment(),
+  "=": () => lookAlikes.compare(),
   "/": () => buttons.find(),
 };
 const onSet = { 0: () => labelSet([]), enter: () => setAnswer.give() };

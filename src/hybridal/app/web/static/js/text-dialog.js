@@ -132,6 +132,7 @@ function history(annotations, classes) {
     if (annotation.action === "skip") return tParts("{person} skipped it", { person });
     if (annotation.action === "withdraw") return tParts("{person} undid that", { person });
     const names = { person, classes: el("span", {}, ...given(annotation)) };
+    if (annotation.copied) return tParts("{person} chose {classes} for a text that is almost the same", names);
     return annotation.decides ? tParts("{person} decided for {classes}", names) : tParts("{person} chose {classes}", names);
   };
   const flag = ({ flagged }) => (flagged ? ` ${t("and flagged it")}` : null);
