@@ -304,6 +304,21 @@ def test_a_sentence_says_what_is_promised(unbroken: Path, reviews: Path, tmp_pat
     assert "The sets contain the true classes of at least 60% of the texts, with 95% confidence" in sentence
 
 
+def test_texts_of_another_kind_are_warned_about(unbroken: Path, reviews: Path, tmp_path: Path) -> None:
+    model = TextClassifier.load(unbroken / "model", "cpu")
+    soup = write_rows(tmp_path / "soup.csv", ["text"], [["the soup of the day"]] * 60)
+    said = [
+        hybridal("predict", unbroken, file, "--sets", 0.8, "--device", "cpu", "--out", tmp_path / "out.csv").stdout
+        for file in (reviews, soup)
+    ]
+    assert "differ from those of the random labels" not in said[0]
+    assert "But these texts differ from those of the random labels (mean probability of '" in said[1]
+    assert said[1].strip().endswith("so that need not hold here: label a random sample of them")
+    found = model.shift(["the soup of the day"] * 60)
+    assert found is not None
+    assert found.is_likely
+
+
 def test_too_few_random_labels_are_told_before_anything_is_predicted(unbroken: Path, reviews: Path) -> None:
     ended = hybridal("predict", unbroken, reviews, "--max-error", 0.02, "--device", "cpu")
     assert ended.code == 2

@@ -234,3 +234,23 @@ def test_onnx_is_written_to_a_folder_that_is_not_there_yet(
 
     monkeypatch.setattr("hybridal.models.export.onnx_export.export_onnx", export)
     assert TextClassifier.load(folder, "cpu").save_onnx(tmp_path / "new" / "onnx").is_file()
+
+
+def test_thresholds_in_config_and_card_are_those_that_the_loaded_model_promises(tmp_path: Path) -> None:
+    rows = toy_task(train=300).train
+    few_steps = {"validation_share": 0.4, "validation_size": None, "min_steps": 20, "max_epochs": 2}
+    model = TextClassifier("tiny", device="cpu", overrides=few_steps).fit(rows.texts, rows.labels)
+    folder = model.save(tmp_path / "model")
+    about, card = json.loads((folder / "config.json").read_text())["promises"], (folder / "README.md").read_text()
+    again = TextClassifier.load(folder, "cpu")
+    promised = {one["max_error"]: one["threshold"] for one in about["answers"]}
+    assert 0.1 in promised, "120 random labels are enough for 10%"
+    for limit in (0.01, 0.02, 0.05, 0.1):
+        assert again.promise(limit).threshold == model.promise(limit).threshold == promised.get(limit)
+        said = "nothing | –" if limit not in promised else f"{again.promise(limit).share:.0%} | {promised[limit]:.4f}"
+        assert f"| at most {limit:.0%} | {said} |" in card
+    for one in about["sets"]:
+        assert again.evidence().set_rule(one["coverage"]).threshold == one["threshold"]
+        assert f"| {one['coverage']:.0%} | {one['threshold']:.4f} |" in card
+    same = again.shift(toy_task(train=300).test.texts)
+    assert same is not None

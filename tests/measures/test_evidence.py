@@ -62,7 +62,40 @@ def test_it_survives_json() -> None:
     assert after.to_json() == before.to_json()
 
 
-@pytest.mark.parametrize("change", [{"right": [1]}, {"lowest": None}, {"unlabelled": [2.0]}, {"confidences": "x"}])
+def test_new_texts_are_compared_with_those_of_the_random_labels() -> None:
+    logits = np.random.default_rng(0).normal(size=(300, 3)) * [1, 0.01, 3]
+    before = Evidence.of(SingleLabel(3), logits[:150], np.zeros(150, dtype=int), logits[:9])
+    after = Evidence.from_json(json.loads(json.dumps(before.to_json())))
+    probabilities = SingleLabel(3).probabilities(logits[150:])
+    same, other = after.shift(probabilities), after.shift(np.roll(probabilities, 1, axis=1))
+    assert same == before.shift(probabilities)
+    assert same is not None
+    assert not same.is_likely
+    assert other is not None
+    assert other.is_likely
+    assert perfect(9).shift(probabilities) is None, "exported by an earlier version"
+
+
+def test_of_many_classes_those_with_the_highest_probabilities_are_compared() -> None:
+    logits = np.zeros((5, 60))
+    logits[:, 30:50] = 2.0
+    found = Evidence.of(SingleLabel(60), logits, np.zeros(5, dtype=int), logits)
+    assert found.columns == tuple(range(30, 50))
+    shift = found.shift(SingleLabel(60).probabilities(np.roll(logits, 10, axis=1)))
+    assert shift is not None
+    assert 30 <= shift.column < 40
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"right": [1]},
+        {"columns": [0], "probabilities": [[1]]},
+        {"lowest": None},
+        {"unlabelled": [2.0]},
+        {"confidences": "x"},
+    ],
+)
 def test_damaged_json_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="no list of numbers"):
         Evidence.from_json({**perfect(3).to_json(), **change})

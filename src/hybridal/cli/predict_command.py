@@ -110,6 +110,8 @@ class Predicted:
 
     `labels_learnt` is 0 if the classes are known by names and descriptions alone. `answered` of the texts are answered
     from the confidence `threshold` on, as `random_labels` allow; a class is in a set from `set_threshold` on.
+    If the texts differ from those of the random labels, `shift` is the class whose probabilities differ most clearly;
+    their mean was `shift_before`, and is `shift_now`.
     """
 
     target: str
@@ -125,6 +127,9 @@ class Predicted:
     threshold: float | None = None
     set_threshold: float | None = None
     random_labels: int | None = None
+    shift: str | None = None
+    shift_before: float | None = None
+    shift_now: float | None = None
 
     @property
     def sentence(self) -> str:
@@ -150,6 +155,12 @@ class Predicted:
             yield f"{share}, of which at most {percent(self.max_error)} are wrong {sure}; people answer the others"
         if self.sets is not None:
             yield f"The sets contain the true classes of at least {percent(self.sets)} of the texts, {sure}"
+        if self.shift is not None:
+            yield (
+                "But these texts differ from those of the random labels (mean probability of "
+                f"'{self.shift}': {self.shift_now:.2f} instead of {self.shift_before:.2f}), "
+                "so that need not hold here: label a random sample of them"
+            )
 
 
 @dataclass(frozen=True)
@@ -291,12 +302,21 @@ def _predict_file(
     promised = asked.of(model)
     with text_progress("predicting", total) as progress:
         try:
-            answered = write_predictions(model, rows.stream(), target, progress, promised)
+            written = write_predictions(model, rows.stream(), target, progress, promised)
         except OSError as error:
             raise RunError(
                 f"--out {target} could not be written ({error.strerror}); free some space, or choose another folder."
             ) from error
-    return Predicted(str(target), predictions=total, empty=empty, **asked.about(promised, answered))
+    differs = written.shift if written.shift is not None and written.shift.is_likely else None
+    return Predicted(
+        str(target),
+        predictions=total,
+        empty=empty,
+        **asked.about(promised, written.answered),
+        shift=None if differs is None else str(model.classes[differs.column]),
+        shift_before=None if differs is None else round(differs.before, 4),
+        shift_now=None if differs is None else round(differs.now, 4),
+    )
 
 
 def _predict_pool(

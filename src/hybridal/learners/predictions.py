@@ -15,6 +15,7 @@ from hybridal.learners.text_classifier import TextClassifier, sets_in_order
 from hybridal.measures.evidence import answer_confidence
 from hybridal.measures.prediction_sets import SetRule
 from hybridal.measures.selective import Promise
+from hybridal.measures.shift import RandomSample, Shift
 from hybridal.system.files import file_made_whole, strict_json
 from hybridal.tasks.read import Rows
 
@@ -35,6 +36,19 @@ class Promised:
     sets: SetRule | None = None
 
 
+@dataclass(frozen=True)
+class Written:
+    """What was written.
+
+    Attributes:
+        answered: How many texts are answered; 0 if nothing is promised of answers.
+        shift: How the texts differ from those of the random labels; None if nothing is promised.
+    """
+
+    answered: int = 0
+    shift: Shift | None = None
+
+
 NOTHING = Promised()
 LISTS = frozenset({"labels", "set"})
 """The columns with a list of classes."""
@@ -48,7 +62,7 @@ def write_predictions(
     target: Path,
     progress: Callable[[int], None] = lambda _texts: None,
     promised: Promised = NOTHING,
-) -> int:
+) -> Written:
     """Write id, class, confidence and all probabilities of each text.
 
     With several labels per text, `labels` replaces class and confidence: a list of the classes above their thresholds,
@@ -62,13 +76,16 @@ def write_predictions(
         promised: Adds columns with what is promised.
 
     Returns:
-        How many texts are answered; 0 if nothing is promised of answers.
+        How many texts are answered, and how the texts differ from those of the random labels.
     """
-    answered = 0
+    answered, sample = 0, RandomSample()
+    asked = promised.answers is not None or promised.sets is not None
     with file_made_whole(target) as file, WRITERS[target.suffix](file, model.classes) as write:
         predictions = _several if model.thresholds else _predictions
         for rows in filter(len, pieces):
             probabilities = model.predict_proba(rows.texts)
+            if asked:
+                sample.add(probabilities)
             table = predictions(model, rows, probabilities)
             if promised.sets is not None:
                 sets = sets_in_order(promised.sets.sets(probabilities), probabilities, model.classes)
@@ -79,7 +96,7 @@ def write_predictions(
                 answered += int(answers.sum())
             write(table)
             progress(len(rows))
-    return answered
+    return Written(answered, model.evidence().shift(sample.rows) if asked else None)
 
 
 def _lists(values: Sequence[Sequence[Any]]) -> Series[Any]:

@@ -23,6 +23,7 @@ from hybridal.measures.calibration import softmax
 from hybridal.measures.evidence import Evidence, answer_confidence
 from hybridal.measures.multi_label import sigmoid
 from hybridal.measures.selective import CONFIDENCE, Flags, Promise
+from hybridal.measures.shift import RandomSample, Shift
 from hybridal.models.token_arrays import CHUNK, Tokens
 from hybridal.randomness import check_seed
 from hybridal.runs.export import MULTI_LABEL, model_folder, read_evidence, write_model
@@ -373,6 +374,31 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         rule, probabilities = self.evidence().kept_rule(coverage, confidence), self.predict_proba(texts)
         return sets_in_order(rule.sets(probabilities), probabilities, self.classes)
+
+    def shift(self, texts: Iterable[str]) -> Shift | None:
+        """Compare texts with those of the random labels: what is promised holds for texts of the same kind.
+
+        Args:
+            texts: All new texts, or a random sample of them.
+
+        Returns:
+            The clearest difference between their predictions, whose `is_likely` says whether they differ; `column` is
+            the number of the class. None if there is no text, or the model was exported by an earlier version.
+
+        Raises:
+            UserError: If the model has no random labels.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> model.shift(rows.texts[:50]).is_likely, model.shift(["soup"] * 50).is_likely
+            (False, True)
+        """
+        probabilities = self.predict_proba(texts)
+        sample = RandomSample()
+        sample.add(probabilities)
+        return self.evidence().shift(sample.rows)
 
     def evidence(self) -> Evidence:
         """Return how the model predicts random labels that it has not learnt.

@@ -6,7 +6,7 @@ An exported model carries it, so that `predict --max-error` and `--sets` work on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,10 @@ from hybridal.measures.error_tests import labels_for
 from hybridal.measures.objective import Objective
 from hybridal.measures.prediction_sets import SetRule, labels_for_sets, lowest_true, set_rule
 from hybridal.measures.selective import CONFIDENCE, Flags, Promise, favoured_confidence, labels_needed, promise
+from hybridal.measures.shift import Shift, find_shift
 
 DIGITS = 6  # of stored probabilities
+MAX_COLUMNS = 20  # classes whose probabilities are stored
 MAX_ERRORS, COVERAGES = (0.01, 0.02, 0.05, 0.1), (0.9, 0.95)
 """The promises that a model's card lists."""
 
@@ -34,6 +36,8 @@ class Evidence:
         lowest: Of each text, the lowest probability of a true class (`prediction_sets.lowest_true`).
         unlabelled: The confidences of a random sample of unlabelled texts.
         multi_label: Whether a text may have several classes.
+        columns: The classes of `probabilities`: those with the highest probabilities.
+        probabilities: The probabilities of these texts, with which those of new texts are compared.
 
     Example:
         >>> confidences = np.repeat([0.9, 0.6], [300, 100])
@@ -48,6 +52,8 @@ class Evidence:
     lowest: Floats
     unlabelled: Floats
     multi_label: bool
+    columns: tuple[int, ...] = ()
+    probabilities: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
     @classmethod
     def of(
@@ -94,7 +100,11 @@ class Evidence:
         )
         confidences, lowest, unlabelled_confidences = rounded
         sample = unlabelled_confidences if len(others) else confidences
-        return cls(confidences, right, lowest, sample, objective.multi_label)
+        columns = (
+            np.sort(np.argsort(-probabilities.mean(axis=0), kind="stable")[:MAX_COLUMNS]) if len(probabilities) else ()
+        )
+        compared = probabilities[:, columns].round(DIGITS)
+        return cls(confidences, right, lowest, sample, objective.multi_label, tuple(map(int, columns)), compared)
 
     def __len__(self) -> int:
         return len(self.confidences)
@@ -106,6 +116,20 @@ class Evidence:
     def set_rule(self, coverage: float, confidence: float = CONFIDENCE) -> SetRule:
         """Find from which probability a class is in the set of a text; see `prediction_sets.set_rule`."""
         return set_rule(self.lowest, coverage, confidence, self.multi_label)
+
+    def shift(self, probabilities: Floats) -> Shift | None:
+        """Compare new texts with those of the random labels; `column` is then the number of a class.
+
+        Args:
+            probabilities: The model's, of a random sample of the new texts, (n, C).
+
+        Returns:
+            The difference; None if there is nothing to compare with, as in models of an earlier version.
+        """
+        if not len(probabilities) or not self.columns:
+            return None
+        found = find_shift(self.probabilities, probabilities[:, list(self.columns)])
+        return replace(found, column=self.columns[found.column])
 
     def kept_promise(self, max_error: float, confidence: float = CONFIDENCE) -> Promise:
         """Return the promise with which some texts can be answered.
@@ -178,6 +202,8 @@ class Evidence:
             "lowest": self.lowest.tolist(),
             "unlabelled": self.unlabelled.tolist(),
             "multi_label": self.multi_label,
+            "columns": list(self.columns),
+            "probabilities": self.probabilities.tolist(),
         }
 
     @classmethod
@@ -193,6 +219,8 @@ class Evidence:
             )
             right = np.array(data["right"], dtype=np.int64)
             multi_label = bool(data["multi_label"])
+            columns = tuple(map(int, data.get("columns", ())))
+            probabilities = np.array(data.get("probabilities", ()), dtype=np.float64).reshape(-1, len(columns) or 1)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"no list of numbers: {error}") from error
         if not confidences.shape == right.shape == lowest.shape or any(
@@ -200,7 +228,9 @@ class Evidence:
             for values in (confidences, right, lowest, unlabelled)
         ):
             raise ValueError("no list of numbers: some are missing or are no shares")
-        return cls(confidences, right == 1, lowest, unlabelled, multi_label)
+        if columns and len(probabilities) != len(confidences):
+            raise ValueError("no list of numbers: there are not as many probabilities as random labels")
+        return cls(confidences, right == 1, lowest, unlabelled, multi_label, columns, probabilities)
 
 
 def answer_confidence(probabilities: Floats, thresholds: Sequence[float] = ()) -> NDArray[np.float64]:
