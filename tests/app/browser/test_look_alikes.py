@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.look_alikes import find_groups
 
 from ..labelling.test_look_alikes import WORDS, parcel
@@ -107,3 +108,24 @@ def test_an_owner_switches_it_off(window: Window, parcels: Served) -> None:
     page.goto(f"{parcels.address}/")
     on_a_parcel(page)
     expect(page.locator("#look-alikes")).to_be_hidden()
+
+
+def test_a_list_folds_look_alikes_and_labels_them_together(window: Window, parcels: Served, axe: Axe) -> None:
+    page = window.open(parcels.link)
+    page.goto(f"{parcels.address}/texts")
+    rows = page.locator("#items > li:visible")
+    expect(rows).to_have_count(3)
+    unfold = page.get_by_role("button", name="Show 37 texts like it")
+    unfold.click()
+    expect(rows).to_have_count(40)
+    page.get_by_role("button", name="Hide 37 texts like it").click()
+    expect(rows).to_have_count(3)
+    assert axe.faults(page) == []
+    parcel_row = rows.filter(has_text="Your parcel")
+    parcel_row.get_by_role("checkbox").check()
+    expect(page.locator("#bulk")).to_contain_text("38 selected")
+    page.locator("#bulk-class").select_option("b")
+    page.locator("#label-all").click()
+    expect(page.get_by_text("38 texts labelled.")).to_be_visible()
+    with parcels.project.reads() as session:
+        assert counts(session) | {"labelled": 38, "copied": 37} == counts(session)

@@ -11,6 +11,7 @@ from hybridal.app.db.schema import Annotation, Lease, Person, Text, Vote
 from hybridal.app.labelling import look_alikes as module
 from hybridal.app.labelling import texts
 from hybridal.app.labelling.annotations import annotate, undo
+from hybridal.app.labelling.bulk import label_many, undo_many
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.look_alikes import (
     copy_answer,
@@ -282,3 +283,17 @@ def test_of_look_alikes_one_measures(project: Project) -> None:
         assert [*snapshot(session).validation] == ["p2"], "the first in the order of the texts"
         votes = dict(session.execute(select(Text.id, Vote.copied).join(Vote, Vote.text_row == Text.row)).all())
     assert not votes["p2"], "validation texts are answered one by one"
+
+
+def test_bulk_labels_count_look_alikes_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybridal.app.labelling.bulk.PART", 2)
+    owner = me(project)
+    labels = {"p1": "a", "p2": "a", "o1": "a", "p3": "b", "p4": "a", "p5": "b"}
+    for _ in range(2):
+        assert label_many(project.sessions, owner, labels, "k") == 6
+    with project.reads() as session:
+        assert {*snapshot(session).pool} == {"p1", "o1", "p3"}
+        assert counts(session)["copied"] == 3
+        check_books(session)
+    assert undo_many(project.sessions, owner, "u", "k") == 6
+    assert consensus(project) == {}

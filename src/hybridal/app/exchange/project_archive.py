@@ -49,7 +49,7 @@ NOT_EXPORTED = frozenset(
     }
 )
 _COLUMNS_NOT_EXPORTED = frozenset({("people", "password"), ("texts", "folded"), ("texts", "digest")})
-_SETTINGS_NOT_EXPORTED = frozenset({"key", "llm", "device", "settled"})
+_SETTINGS_NOT_EXPORTED = frozenset({"key", "llm", "device", "settled", "grouped"})
 _VALUES: Mapping[tuple[str, str], frozenset[str]] = {
     ("people", "role"): frozenset({"owner", "reviewer", "annotator"}),
     ("people", "kind"): frozenset({"person", "file", "llm"}),

@@ -24,8 +24,10 @@ def label_many(sessions: Sessions, person: Person, labels: Mapping[str, str | Se
 
     Labels are class names, or lists of them if a text may have several classes. Texts are left out that are closed,
     leased to another person or labelled by this one. So are validation texts: texts that are chosen by a model's
-    predictions would not be a random sample.
+    predictions would not be a random sample. Of look-alikes with the same label the first is labelled, and the label is
+    copied to the others, so that it is learnt once.
     """
+    first_of: dict[tuple[int, frozenset[str]], int] = {}  # annotations by group and label
     keys = {id: f"{key}.{at}" for at, id in enumerate(labels)}
     mine = select(Vote.text_row).where(Vote.person_number == person.number, ~Vote.partial)
     held = _held_by_others(person)
@@ -33,11 +35,16 @@ def label_many(sessions: Sessions, person: Person, labels: Mapping[str, str | Se
         free = Text.id.in_(part) & Text.open & (Text.split == "pool") & Text.row.not_in(mine.union(held))
         with sessions.begin() as session:
             lock_texts(session, free)
-            ids = session.scalars(select(Text.id).where(free).order_by(Text.row)).all()
-            for id in ids:
+            texts = session.execute(select(Text.id, Text.look_alike_of).where(free).order_by(Text.row)).all()
+            for id, group in texts:
                 label = labels[id]
                 given = {"class_name": label} if isinstance(label, str) else {"class_names": label}
-                annotate(session, person, id, "label", **given, key=keys[id], offered=True, drawn="bulk")
+                same = None if group is None else (group, frozenset([label] if isinstance(label, str) else label))
+                first = first_of.get(same) if same else None
+                how = {"drawn": "bulk"} if first is None else {"drawn": "copied", "copy_of": first}
+                annotate(session, person, id, "label", **given, key=keys[id], offered=True, **how)
+                if same and first is None:
+                    first_of[same] = session.scalars(select(Annotation.number).where(Annotation.key == keys[id])).one()
     with sessions() as session:
         return len(_given(session, person, key))
 

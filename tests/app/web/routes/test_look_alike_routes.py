@@ -47,6 +47,9 @@ def test_one_answer_labels_look_alikes_and_is_undone(visit: Visit, parcels: Proj
         assert reply["copies"] == 2
         assert reply["counts"] | {"labelled": 3, "copied": 2} == reply["counts"]
     assert {*consensus(parcels)} == {item["id"], left, alike[2]["id"]}
+    listed = {one["id"]: one["group"] for one in visit.get("/api/texts").json()["items"]}
+    assert len({group for id, group in listed.items() if id.startswith("p")}) == 1
+    assert {group for id, group in listed.items() if id.startswith("o")} == {None}
     history = visit.get(f"/api/texts/{left}").json()["annotations"]
     assert [(one["action"], one["copied"]) for one in history] == [("label", True)]
     assert {one["labels"] for one in visit.get("/api/people").json()["items"] if one["role"] == "owner"} == {1}

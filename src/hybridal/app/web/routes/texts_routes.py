@@ -57,6 +57,7 @@ class TextSummary(Schema):
     prediction: PredictionSchema | None
     deleted: bool
     similarity: float | None = Field(default=None, description="Similarity to the text of the query `like`.")
+    group: int | None = Field(default=None, description="Texts with the same number are almost the same.")
     classes: ShownClasses = None
     decisions: ShownDecisions = None
 
@@ -267,6 +268,7 @@ def _summaries(
             comment=newest.get(text.row, ""),
             prediction=known.get(text.row),
             deleted=text.deleted is not None,
+            group=text.look_alike_of if settings["look_alikes"] else None,
         )
         for text in texts
     ]

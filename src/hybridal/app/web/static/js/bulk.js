@@ -51,6 +51,16 @@ export class Bulk {
     return el("label", { class: "select" }, box);
   }
 
+  /** Selects and deselects folded texts with the first of them. */
+  tie(first, others) {
+    const boxes = others.map(({ id }) => this.#boxes.get(id)?.box).filter(Boolean);
+    const own = this.#boxes.get(first.id)?.box;
+    own?.addEventListener("change", () => {
+      for (const box of boxes) box.checked = own.checked;
+      this.#show();
+    });
+  }
+
   /** Updates a text. Deselects it if its prediction changed, because the person selected it for the other one. */
   renew(item) {
     const known = this.#boxes.get(item.id);

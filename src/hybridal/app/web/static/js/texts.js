@@ -91,7 +91,7 @@ async function load() {
   if (project.me.role === "owner") byId("removal").replaceChildren(...deleteFoundButtons(found, query, () => showErrors(load)));
   bulk.begin(project.multi_label ? query.predicted : "");
   const none = el("li", { class: "nothing" }, t("No texts found. Try fewer words or another state."));
-  replaceContent(byId("items"), found.items.length ? found.items.map(row) : [none]);
+  replaceContent(byId("items"), found.items.length ? folded(found.items) : [none]);
   pager(found);
   const refresh = async () => updateFacts(found.items, (await get("/api/texts", { id: found.items.map(({ id }) => id) })).items);
   if (form.elements.predicted) showErrors(() => scoreFirst(found.items, () => request === latestRequest, refresh));
@@ -108,7 +108,32 @@ function updateFacts(before, items) {
   return items;
 }
 
-function row(item) {
+/** The rows of a page. Texts that are almost the same follow the first of them, folded. */
+function folded(items) {
+  const groups = new Map();
+  for (const item of items) groups.set(item.group ?? item.id, [...(groups.get(item.group ?? item.id) ?? []), item]);
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    const rows = others.map((item) => row(item));
+    const own = row(first, others.length ? toggle(rows) : null);
+    for (const each of rows) each.hidden = true;
+    bulk.tie(first, others);
+    return [own, ...rows];
+  });
+}
+
+function toggle(rows) {
+  const name = (isOpen) =>
+    isOpen ? tn("Hide {n} text like it", "Hide {n} texts like it", rows.length) : tn("Show {n} text like it", "Show {n} texts like it", rows.length);
+  const button = el("button", { type: "button", class: "plain", "aria-expanded": "false", onclick: () => {
+    const isOpen = button.ariaExpanded !== "true";
+    button.ariaExpanded = String(isOpen);
+    button.textContent = name(isOpen);
+    for (const each of rows) each.hidden = !isOpen;
+  } }, name(false));
+  return button;
+}
+
+function row(item, unfold = null) {
   const open = singleFlight(() => showErrors(() => openText(item.id, project, () => showErrors(load))));
   return el(
     "li",
@@ -123,6 +148,7 @@ function row(item) {
       el(
         "span",
         { class: "actions" },
+        unfold,
         el("button", { type: "button", class: "plain", onclick: () => showLike(item.id) }, t("More like this")),
         el("button", { type: "button", class: "plain", onclick: open }, t("Open")),
       ),
