@@ -25,6 +25,7 @@ ANNOTATOR = {
     ("GET", "/programs/api"),
     ("GET", "/api/project"),
     ("GET", "/api/next"),
+    ("GET", "/api/next/spare"),
     ("GET", "/api/recall"),
     ("GET", "/api/look-alikes"),
     ("POST", "/api/annotations"),

@@ -119,6 +119,39 @@ def test_answers_given_without_a_connection_survive_a_reload_and_arrive_once(win
     assert shown(page) not in {f"text {id[1:]}" for id, _ in answers}
 
 
+def test_dozens_of_texts_are_labelled_without_a_connection(
+    window: Window, tmp_path: Path, shot: Callable[[Page, str], None]
+) -> None:
+    with served(tmp_path / "p", texts=[f"text {n}" for n in range(200)]) as app:
+        page = window.open(app.link)
+        # Otherwise answers this quick would count as meant for the text before.
+        page.add_init_script("const real = performance.now.bind(performance); performance.now = () => 1000 * real()")
+        with page.expect_response("**/api/next/spare*"):
+            page.reload()
+        seen = [shown(page)]
+        page.context.set_offline(True)
+        expect(page.locator("#offline")).to_contain_text("No connection. 4")
+        for n in range(36):
+            page.keyboard.press(str(n % 3 + 1))
+            expect(page.locator("#text")).not_to_have_text(seen[-1])
+            seen.append(shown(page))
+        expect(page.locator("#offline")).to_contain_text("36 answers wait on this device and are sent later.")
+        expect(page.locator("#saved")).to_have_text("36 annotations waiting to be sent")
+        shot(page, "offline")
+        assert app.answers() == []
+        page.context.set_offline(False)
+        saved(page)
+        expect(page.locator("#offline")).to_be_empty()
+        answered = [f"text {id[1:]}" for id, _ in app.answers()]
+        assert answered == seen[:-1]
+        assert len({*seen}) == 37
+        # The text on the page stays, and the next ones come from the server again.
+        assert shown(page) == seen[-1]
+        page.keyboard.press("1")
+        saved(page)
+        assert len(app.answers()) == 37
+
+
 def test_an_answer_outlives_the_page_of_a_wifi_that_wants_a_password(window: Window, app: Served) -> None:
     page = window.open(app.link, routed=True)
     first = shown(page)

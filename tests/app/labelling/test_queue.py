@@ -13,7 +13,7 @@ from sqlalchemy import event, select, update
 
 from hybridal.app.db.schema import Lease, Person, QueuedText, Text, now
 from hybridal.app.labelling.annotations import annotate, undo
-from hybridal.app.labelling.queue import lease_texts, next_splits
+from hybridal.app.labelling.queue import lease_texts, next_splits, spare_texts
 from hybridal.app.labelling.texts import reserve
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
@@ -303,4 +303,21 @@ def test_class_hunt_serves_the_class_and_validation_texts(tmp_path: Path, db: st
         assert len(lease_texts(session, owner, 20, read(session), wanted).texts) == 20, (
             "where there are no more, others come"
         )
+    project.close()
+
+
+def test_spare_texts_are_of_the_next_ones_and_hardly_the_same_for_two_people(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", texts=300, db=db)
+    one, other = me(project), people(project, 1)[0]
+    queue(project, [f"t{n}" for n in range(150)])
+    leased = {*ids(project, one, 6), *ids(project, other, 6)}
+    say(project, one, "t50")
+    with project.reads() as session:
+        mine, theirs = ([text.id for text in spare_texts(session, person, 20)] for person in (one, other))
+        assert len({*session.scalars(select(Lease.text_row))}) == len(leased)
+    assert len({*mine}) == len({*theirs}) == 20
+    assert not {*mine, *theirs} & (leased | {"t50"})
+    assert {splits(project)[id] for id in mine} == {"pool"}
+    assert all(int(id[1:]) < 150 for id in mine)  # of those that the model chose
+    assert len({*mine} & {*theirs}) < 10
     project.close()

@@ -31,7 +31,9 @@ from hybridal.app.db.pipelining import PIPELINED
 from hybridal.app.db.schema import Lease, Person, QueuedText, ServedText, Tally, Text, Vote, now
 from hybridal.app.labelling.texts import chunks
 from hybridal.app.project_settings import read
+from hybridal.randomness import stream
 
+SPARE_SPREAD = 5  # spare texts are chosen among so many times their number
 _ROWS_PER_QUERY = 100
 
 _ZERO: ColumnElement[int] = literal_column("0")  # with a bound 0 SQLite would not use the partial index
@@ -87,6 +89,10 @@ _OFFERS = union_all(
     _some("begun", _FREE.where(Text.vote_count > _ZERO), Text.random_order),
     _some("queue", _QUEUED, QueuedText.rank),
     _some("pool", _FREE.where(Text.split == "pool"), Text.random_order),
+).subquery()
+
+_SPARE = union_all(
+    _some("queue", _QUEUED, QueuedText.rank), _some("pool", _FREE.where(Text.split == "pool"), Text.random_order)
 ).subquery()
 
 # A correlated subquery per lease, of which there are few; for a join PostgreSQL would scan all texts.
@@ -182,6 +188,25 @@ def lease_texts(
         session.connection().execute(_LEASE, leases)
         execute(session, _SERVE, rows=more)
     return NextTexts([texts[row] for row in [*rows, *more]], seen[0].left)
+
+
+def spare_texts(session: Session, person: Person, n: int) -> list[Text]:
+    """Return texts for a time without a connection.
+
+    They are not leased, because they are rarely needed. So they are a random part of the next texts, another for each
+    person: two people without a connection hardly label the same ones.
+
+    Args:
+        session: A session, which may only read.
+        person: The annotator.
+        n: How many texts at most.
+    """
+    asked = {"person": person.number, "n": SPARE_SPREAD * n, "unbegun": True}
+    seen = sorted(execute(session, select(_SPARE), **asked), key=lambda one: (one.source == "pool", one.at))
+    rows = [*dict.fromkeys(one.text_row for one in seen)][: SPARE_SPREAD * n]
+    rows = stream(person.number, "spare texts").permutation(rows)[:n].tolist()
+    texts = {text.row: text for text in session.scalars(_THESE, {"rows": rows})}
+    return [texts[row] for row in rows]
 
 
 def lease_again(session: Session, person: Person, text: Text) -> None:

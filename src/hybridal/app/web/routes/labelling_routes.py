@@ -26,7 +26,7 @@ from hybridal.app.labelling.look_alikes import (
     open_look_alikes,
     undo_copies,
 )
-from hybridal.app.labelling.queue import lease_texts
+from hybridal.app.labelling.queue import lease_texts, spare_texts
 from hybridal.app.labelling.recall_samples import rows_to_label
 from hybridal.app.labelling.texts import LONGEST_ID
 from hybridal.app.people import User
@@ -154,6 +154,17 @@ def next_texts(
                 for row, item in zip(rows, items, strict=True)
             ]
     return Next(items=_with_truncation(project, items), left=leased.left, known=not likely or bool(wanted))
+
+
+@router.get("/next/spare")
+def next_spare_texts(
+    user: Annotator, project: CurrentProject, n: Annotated[int, Query(ge=1, le=100)] = 40
+) -> Items[Item]:
+    """Further texts, to be labelled while there is no connection. They are not leased to this person."""
+    with project.reads() as session:
+        texts = spare_texts(session, user.person, n)
+        items = _items(session, project, texts, user, read(session))
+    return Items(items=_with_truncation(project, items))
 
 
 def _likely(project: Project, user: User, name: str) -> Sequence[int]:

@@ -16,6 +16,7 @@ import { listen } from "./keys.js";
 import { LookAlikes } from "./look-alikes.js";
 import { newClassDialog } from "./new-class.js";
 import { predicted, proposed, suggested } from "./proposals.js";
+import { OfflineNote } from "./offline-note.js";
 import { Question } from "./question.js";
 import { Queue } from "./queue.js";
 import { recallDialog } from "./recall.js";
@@ -24,6 +25,7 @@ import { toast, showErrors } from "./toast.js";
 
 const RETRY_MS = 4000;
 const REFRESH_MS = 20_000;
+const SPARE_MS = 300_000;
 const HTTP_GONE = 410; // the text was deleted
 // An identical answer this soon is a bouncing key or a double click. Any answer this soon after the text changed
 // without one was meant for the text before.
@@ -46,7 +48,9 @@ const fetchNext = async (n, afresh) => {
   nextChoice.showNote(likely, found.known);
   return found;
 };
-const queue = new Queue(fetchNext, outbox.waiting.map(({ body }) => body.text).filter(Boolean));
+const fetchSpare = (n) => get("/api/next/spare", { n });
+const queue = new Queue(fetchNext, outbox.waiting.map(({ body }) => body.text).filter(Boolean), fetchSpare);
+const offline = new OfflineNote(outbox, queue);
 recallDialog(nextChoice, role !== "annotator", () => whenNotRemarking(() => queue.restart()));
 const defineClass = newClassDialog(() => showErrors(refresh));
 const help = helpDialog(() => project.classes);
@@ -253,6 +257,8 @@ async function refill() {
     () => null,
     (error) => error,
   );
+  if (problem?.status === 0 && !queue.current) queue.takeSpare();
+  offline.show(problem?.status === 0);
   if (!empty) return;
   if (queue.current) return showIfChanged();
   if (problem)
@@ -326,6 +332,9 @@ outbox.addEventListener("refused", ({ detail: { message, status } }) => {
 document.addEventListener("visibilitychange", () => document.hidden || showErrors(renewLeases));
 // A page that stays open for hours gets new classes too. Ignore errors: the trainer's bar reports a lost connection.
 setInterval(() => document.hidden || refresh(true).catch(() => {}), REFRESH_MS);
+const fillSpare = () => document.hidden || queue.fillSpare().catch(() => {});
+setInterval(fillSpare, SPARE_MS);
+addEventListener("online", () => (fillSpare(), refill()));
 addEventListener("storage", ({ key, newValue }) => {
   // The same person answered in another tab.
   if (newValue && key.startsWith(outbox.prefix)) whenNotRemarking(() => queue.drop(JSON.parse(newValue).body.text));
@@ -365,6 +374,7 @@ listen((key) => {
 
 buttons.show(project.classes);
 show();
+fillSpare();
 
 const advise = async () => showAdvice(await get("/api/progress"));
 trainer.addEventListener("round", () => showErrors(advise));

@@ -2,9 +2,11 @@
 
 /** @typedef {{id: string, text: string, split: string, prediction: null | {class: string, probability: number, classes?: string[], probabilities?: Record<string, number>}, suggestion: null | string, suggestions?: string[], decisions?: Record<string, boolean | null>, questions?: string[], read_to: null | number, look_alikes?: number, context: Record<string, string>}} Item */
 
-// Enough to bridge a dropped connection. A longer queue would hold texts chosen by an outdated model.
+// A longer queue would hold texts chosen by an outdated model. Without a connection, spare texts follow.
 const REFILL_BELOW = 4;
 const PREFETCH = 4;
+
+const SPARE = 40;
 
 const decidedIn = ({ decisions }) => Object.keys(decisions ?? {}).length;
 
@@ -13,6 +15,7 @@ const stampOf = (item) => (item.questions ? `${item.id}/${decidedIn(item)}` : it
 
 export class Queue {
   #items = [];
+  #spare = [];
   #answered = new Set();
   #putBack = new Set();
   #filling = null;
@@ -22,15 +25,37 @@ export class Queue {
   /**
    * @param {(n: number, afresh: boolean) => Promise<{items: Item[]}>} fetchNext `afresh`: release the texts leased so far
    * @param {Iterable<string>} answered texts whose annotations are still in the outbox
+   * @param {(n: number) => Promise<{items: Item[]}>} [fetchSpare] texts for a time without a connection
    */
-  constructor(fetchNext, answered = []) {
+  constructor(fetchNext, answered = [], fetchSpare = async () => ({ items: [] })) {
     this.fetchNext = fetchNext;
+    this.fetchSpare = fetchSpare;
     this.#answered = new Set(answered);
   }
 
   /** @returns {Item | undefined} */
   get current() {
     return this.#items[0];
+  }
+
+  /** How many texts can be labelled without a connection. */
+  get ready() {
+    const held = new Set(this.#items.map(({ id }) => id));
+    return held.size + this.#spare.filter((item) => !held.has(item.id) && !this.#isAnswered(item)).length;
+  }
+
+  /** Replaces the texts for a time without a connection. */
+  async fillSpare() {
+    this.#spare = (await this.fetchSpare(SPARE)).items;
+  }
+
+  /** Goes on with one of the spare texts, which the server does not know as leased. */
+  takeSpare() {
+    const held = new Set(this.#items.map(({ id }) => id));
+    const item = this.#spare.find(({ id }) => !held.has(id) && !this.#answered.has(id));
+    if (!item) return;
+    this.#putBack.add(item.id);
+    this.#items.push(item);
   }
 
   /** Removes the current text as answered and returns it. */
