@@ -1,7 +1,8 @@
 """Fuzzes the importers: `python -m bench.fuzz --minutes 10 csv`; anything but a `UserError` of one sentence is a find.
 
 Each find is shrunk and written to `--finds`. What was mended is kept in `tests/security/corpus`, where a test reads it
-again. Not a part of the suite: it looks for new inputs at random for as long as it is told.
+again. Not a part of the suite: it looks for new inputs for as long as it is told; --seed continues where another run
+ended.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def _sent(path: Path, **request: Any) -> Generator[IO[bytes]]:
         yield out
 
 
-def fuzz(name: str, minutes: float, finds: Path) -> int:
+def fuzz(name: str, minutes: float, finds: Path, first_seed: int = 0) -> int:
     """Looks for finds for so long; their number, each kind counted once."""
     _, files, suffix = CHECKS[name]
     until, known, tried = time.monotonic() + 60 * minutes, set[str](), 0
@@ -202,7 +203,7 @@ def fuzz(name: str, minutes: float, finds: Path) -> int:
                 found[:] = [(kind, data)]
                 raise
 
-    for number in range(sys.maxsize):
+    for number in range(first_seed, sys.maxsize):
         found.clear()
         try:
             seed(number)(attempt)()
@@ -234,13 +235,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("importer", nargs="*", choices=[[], *CHECKS], default=[*CHECKS])
     parser.add_argument("--minutes", type=float, default=10.0, help="for each importer")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed; another one tries other inputs")
     parser.add_argument("--finds", type=Path, default=Path("finds"), help="folder for inputs that failed")
     given_ = parser.parse_args()
     given_.finds.mkdir(parents=True, exist_ok=True)
     read_in_this_process()
     logging.disable()
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
-    found = sum(fuzz(name, given_.minutes, given_.finds) for name in given_.importer)
+    found = sum(fuzz(name, given_.minutes, given_.finds, given_.seed) for name in given_.importer)
     sys.exit(found > 0)
 
 

@@ -104,7 +104,7 @@ def test_by_default_auto_is_compared_with_the_two_plain_strategies(pool: tuple[s
     assert [record.update for record in histories["auto"][:2]] == ["retrain", "retrain"]
     ours, theirs = histories["auto"][1], histories["retrain"][1]
     assert ours.seconds == theirs.seconds, "a round that they share was computed twice"
-    assert (ours.reason, theirs.reason) == ("nothing has been learnt yet", "")
+    assert (ours.reason, theirs.reason) == ("the encoder is untrained", "")
     assert {*histories["finetune"][-1].changes} == {"agreement", "drift"}
     rows = [line.strip().split(maxsplit=8) for line in ended.stdout.splitlines() if line.split()[0] in histories]
     assert {row[0]: row[8] for row in rows} == {spec: plain_sequence(history) for spec, history in histories.items()}

@@ -98,13 +98,13 @@ def automatic(reasons: Mapping[int, str], sequence: str = "RRRRRR") -> list[Roun
     ("reasons", "sentence"),
     [
         (
-            {1: "nothing has been learnt yet", 2: "nothing has been learnt yet", 5: "1 new class"},
-            "Schedule auto: retrain in rounds 1–2 (nothing has been learnt yet) and round 5 (1 new class); "
+            {1: "the encoder is untrained", 2: "the encoder is untrained", 5: "1 new class"},
+            "Schedule auto: retrain in rounds 1–2 (the encoder is untrained) and round 5 (1 new class); "
             "replay:equal:balanced in the others.",
         ),
         (
-            dict.fromkeys(range(1, 7), "nothing has been learnt yet"),
-            "Schedule auto: retrain in rounds 1–6 (nothing has been learnt yet).",
+            dict.fromkeys(range(1, 7), "the encoder is untrained"),
+            "Schedule auto: retrain in rounds 1–6 (the encoder is untrained).",
         ),
     ],
     ids=["some", "all"],
@@ -127,7 +127,7 @@ def test_advice_is_given_where_agreement_was_watched(
 ) -> None:
     folder = RunFolder.create(tmp_path / "run", Settings("toy"), toy_task(), {})
     history = [
-        record if watched else replace(record, changes={}) for record in automatic({1: "nothing has been learnt yet"})
+        record if watched else replace(record, changes={}) for record in automatic({1: "the encoder is untrained"})
     ]
     for record in history:
         folder.append(record)

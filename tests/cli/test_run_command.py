@@ -117,13 +117,13 @@ class TestRun:
             [str(record.round), record.update, str(record.labels)] for record in history
         ]
         assert len({len(line) for line in lines[1:6]}) == 1, "the columns are not aligned"
-        assert lines[6].startswith("Schedule auto: retrain in rounds 1–2 (nothing has been learnt yet)")
+        assert lines[6].startswith("Schedule auto: retrain in rounds 1–2 (the encoder is untrained)")
         left = texts_left(history, len(RunFolder(folder).task().train), shares=True)
         assert lines[7] == advise(history, 2, left).sentence
         assert lines[8].startswith("Test: accuracy ")
         told = (folder / "report.html").read_text()
         assert "In round 1 there were too few labels to train on" in told
-        assert "In round 2 (nothing has been learnt yet)" in told
+        assert "In round 2 (the encoder is untrained)" in told
 
     def test_run_may_stop_early(self, pool: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         enough = Advice(True, None, "You can stop.")

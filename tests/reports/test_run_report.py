@@ -143,7 +143,7 @@ def test_the_same_facts_give_the_same_bytes(run_html: str, comparison_html: str,
 
 def auto_history(disagreement: float | None = 0.1) -> tuple[Round, ...]:
     """A run of `auto` that retrained in rounds 1 and 6, and had too few labels to train on in round 1."""
-    reasons = {1: "nothing has been learnt yet", 2: "nothing has been learnt yet", 6: "1 new class"}
+    reasons = {1: "the encoder is untrained", 2: "the encoder is untrained", 6: "1 new class"}
     return tuple(
         replace(
             record,
@@ -172,7 +172,7 @@ def test_an_automatic_runs_report_says_why_it_retrained_and_what_more_labels_bri
     story = page.texts["story"]
     assert "<title>Auto on newsgroups</title>" in html
     assert "In round 1 there were too few labels to train on" in story
-    assert "In round 2 (nothing has been learnt yet) and round 6 (1 new class) the model was retrained" in story
+    assert "In round 2 (the encoder is untrained) and round 6 (1 new class) the model was retrained" in story
     assert "In the other rounds the model went on from the weights of the round before" in story
     assert story.endswith(advise(history, 2).sentence)
     updates = [cell.text for cell in columns(page.tables["table-1"])["Update"]]

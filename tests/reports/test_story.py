@@ -78,10 +78,10 @@ def with_reasons(reasons: Mapping[int, str], disagreement: float | None = 0.1) -
 
 
 def test_story_of_an_automatic_run_has_its_reasons() -> None:
-    reasons = {1: "nothing has been learnt yet", 5: "1 new class", 8: "9 labels corrected or withdrawn"}
+    reasons = {1: "the encoder is untrained", 5: "1 new class", 8: "9 labels corrected or withdrawn"}
     sentences = story(with_reasons(reasons), make_schedule("auto"), 10)
     assert sentences[1:3] == [
-        "In round 1 (nothing has been learnt yet), round 5 (1 new class) and round 8 (9 labels corrected or withdrawn) "
+        "In round 1 (the encoder is untrained), round 5 (1 new class) and round 8 (9 labels corrected or withdrawn) "
         "the model was retrained: from the pretrained weights, on all labels.",
         "In the other rounds the model went on from the weights of the round before, on the newest labels and as many "
         "older ones, drawn to balance the classes.",
@@ -96,11 +96,11 @@ def test_reasons_given_by_a_schedule_are_shown() -> None:
         history.append(replace(record, update=update.spec, reason=update.reason, changes={"drift": 6.0}))
     again = next(record for record in history[1:] if record.reason)
     assert again.reason.startswith("drifted")
-    assert f"In round 1 (nothing has been learnt yet), round {again.round} ({again.reason})" in told("auto", history)
+    assert f"In round 1 (the encoder is untrained), round {again.round} ({again.reason})" in told("auto", history)
 
 
 def test_single_differing_round_is_named() -> None:
-    text = told("auto", with_reasons({1: "nothing has been learnt yet"})[:2], 2)
+    text = told("auto", with_reasons({1: "the encoder is untrained"})[:2], 2)
     assert "In round 2 the model went on from the weights of the round before, on the newest labels" in text
     assert "other rounds" not in text
 
@@ -108,7 +108,7 @@ def test_single_differing_round_is_named() -> None:
 def test_several_kinds_of_differing_rounds_are_named() -> None:
     history = [
         replace(record, update="refit") if record.round in (3, 4) else record
-        for record in with_reasons({1: "nothing has been learnt yet"})[:6]
+        for record in with_reasons({1: "the encoder is untrained"})[:6]
     ]
     text = told("auto", history, 6)
     assert "In rounds 2, 5 and 6 the model went on" in text
@@ -116,11 +116,11 @@ def test_several_kinds_of_differing_rounds_are_named() -> None:
 
 
 def test_rounds_with_too_few_labels_to_train_on_are_not_called_trained() -> None:
-    history = with_reasons(dict.fromkeys((1, 2, 3), "nothing has been learnt yet"))
+    history = with_reasons(dict.fromkeys((1, 2, 3), "the encoder is untrained"))
     assert [record.labels for record in history[:3]] == [48, 64, 80]
     text = " ".join(story(history, make_schedule("auto"), 10, probe_until=70))
     assert "In rounds 1–2 there were too few labels to train on: the model was a logistic regression" in text
-    assert "In round 3 (nothing has been learnt yet) the model was retrained" in text
+    assert "In round 3 (the encoder is untrained) the model was retrained" in text
     assert "round 1 (" not in text
     every = " ".join(story(history_of("retrain"), make_schedule("retrain"), 10, probe_until=49))
     assert "In round 1 there were too few labels" in every
@@ -139,12 +139,12 @@ def test_a_signal_that_settled_before_anything_was_trained() -> None:
 
 
 def test_advice_is_the_last_sentence_if_agreement_was_measured() -> None:
-    history = with_reasons({1: "nothing has been learnt yet"})
+    history = with_reasons({1: "the encoder is untrained"})
     advice = outlook(history, ABOUT)
     assert advice == advise(history, 2)
     assert story(history, make_schedule("auto"), 10, advice=advice)[-1] == advise(history, 2).sentence
     assert "100 more labels should " in advise(history, 2).sentence
-    unwatched = with_reasons({1: "nothing has been learnt yet"}, None)
+    unwatched = with_reasons({1: "the encoder is untrained"}, None)
     assert outlook(unwatched, ABOUT) is None
     stops = {**ABOUT, "settings": {**ABOUT["settings"], "stop": "auto"}}
     assert outlook(unwatched, stops) == advise(unwatched, 2)
@@ -152,7 +152,7 @@ def test_advice_is_the_last_sentence_if_agreement_was_measured() -> None:
 
 
 def test_advice_looks_ahead_to_the_texts_that_are_left() -> None:
-    history = with_reasons({1: "nothing has been learnt yet"})
+    history = with_reasons({1: "the encoder is untrained"})
     about = {**ABOUT, "task": {**ABOUT["task"], "texts": history[-1].labels + 30}}
     assert outlook(history, about) == advise(history, 2, left=30)
     assert "The last 30 labels should " in advise(history, 2, left=30).sentence
@@ -161,9 +161,7 @@ def test_advice_looks_ahead_to_the_texts_that_are_left() -> None:
 
 def test_a_model_that_guesses_is_called_so_once() -> None:
     guess = metrics(400, 800, 0.1)
-    history = [
-        replace(record, validation=guess, test=None) for record in with_reasons({1: "nothing has been learnt yet"})
-    ]
+    history = [replace(record, validation=guess, test=None) for record in with_reasons({1: "the encoder is untrained"})]
     text = " ".join(story(history, make_schedule("auto"), 10, advice=outlook(history, ABOUT)))
     assert text.count("The model is no better than guessing: it is right on 400 of 800 validation texts") == 1
     assert text.endswith("is right on 400. Keep labelling.")
@@ -177,7 +175,7 @@ def test_run_after_its_last_round_is_finished_whatever_the_advice() -> None:
 
 @pytest.mark.parametrize(("stops", "stop"), [(True, True), (True, False), (False, True)])
 def test_a_run_that_ended_by_itself_is_at_its_end(stops: bool, stop: bool) -> None:
-    history = with_reasons({1: "nothing has been learnt yet"})
+    history = with_reasons({1: "the encoder is untrained"})
     advice = Advice(stop, None, "So it is.")
     first = story(history, make_schedule("auto"), 25, advice=advice, stops=stops)[0]
     if stops and stop:

@@ -411,7 +411,7 @@ class TestBest:
             *(round_record.update != "refit" for round_record in history[1:]),
         ]
         assert "refit" in [round_record.update for round_record in history]
-        assert history[0].reason == "nothing has been learnt yet"
+        assert history[0].reason == "the encoder is untrained"
         assert all((round_record.update == "refit") is not bool(round_record.reason) for round_record in history)
         assert (history[-1].update, history[-1].reason) == ("finetune:3", "the last round")
         assert [

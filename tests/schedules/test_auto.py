@@ -117,7 +117,7 @@ def test_a_model_that_became_a_probe_again_is_trained_from_the_beginning() -> No
     withdrawn = history[-1].labels - 10
     assert Auto().decide(history, LabelChanges(known=10, withdrawn=withdrawn)).spec == "retrain"
     history.append(record("retrain", 10, label_changes=LabelChanges(known=10, withdrawn=withdrawn), steps=0))
-    assert Auto().decide(history, LabelChanges(known=10, added=8)).reason == "nothing has been learnt yet"
+    assert Auto().decide(history, LabelChanges(known=10, added=8)).reason == "the encoder is untrained"
 
 
 def test_a_head_that_cannot_be_refitted_alone_does_not_count_as_trained() -> None:

@@ -44,7 +44,7 @@ class Auto(Schedule):
     All thresholds are dimensionless, so they hold for any encoder.
 
     >>> Auto().decide([]).reason
-    'nothing has been learnt yet'
+    'the encoder is untrained'
     """
 
     name: ClassVar[str] = "auto"
@@ -57,7 +57,7 @@ class Auto(Schedule):
         # A refit never counts as training: at most it takes a few steps on some labels, if the head cannot be refitted.
         learnt = [at for at, record in enumerate(history) if record.update != Refit.name]
         if not learnt or not history[learnt[-1]].cost.steps:  # a retraining without steps is a probe
-            return Retrain(reason="nothing has been learnt yet")
+            return Retrain(reason="the encoder is untrained")
         label_changes = label_changes or LabelChanges(known=history[-1].labels)
         if why := self._reason(history, label_changes):
             return Retrain(reason=why)

@@ -123,7 +123,7 @@ def test_by_default_the_first_model_needs_ten_labels_and_no_training_step(tmp_pa
     assert cycle.turn()
     assert cycle.chapter is not None
     (record,) = cycle.chapter.learner.history
-    assert (record.labels, record.cost.steps, record.reason) == (10, 0, "nothing has been learnt yet")
+    assert (record.labels, record.cost.steps, record.reason) == (10, 0, "the encoder is untrained")
     assert record.validation is not None
     assert record.validation.n == 6
     told = progress(project)
