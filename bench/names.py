@@ -19,6 +19,7 @@ from hybridal.lab.study.study_presets import preset
 from hybridal.measures.calibration import nll
 from hybridal.measures.objective import SingleLabel
 from hybridal.models.training.class_descriptions import class_descriptions, readable_names
+from hybridal.models.training.description_probe import shrunk
 from hybridal.models.training.probe import LabelledFeatures, ProbeFitter
 from hybridal.models.transformer import TransformerModel
 from hybridal.randomness import stream
@@ -28,6 +29,7 @@ from hybridal.tasks import Task, load_task
 
 LABELS = (10, 50, 100, 200, 400)
 DRAWS = 5
+PROBE_UNTIL = 30  # of the protocol `best`
 POOL, TESTED = 2000, 1000  # texts of a task at most
 # Written once, from the documentation of the classes, before any text was read.
 DESCRIPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -98,7 +100,10 @@ def scores(known: Read, classes: int) -> Iterator[tuple[int, int, float, float]]
         for labels in LABELS:
             some = rows[:labels]
             for level, described in enumerate(known.described):
-                probe = prober.best(known.features[some], known.labels[some], SingleLabel(classes), described)
+                examples, one = (known.features[some], known.labels[some]), SingleLabel(classes)
+                probe = prober.best(*examples, one, described)
+                if labels < PROBE_UNTIL:  # as the model does
+                    probe = shrunk(probe, examples, one, described)
                 logits = probe.logits(known.tested)
                 right = f1_score(known.truth, logits.argmax(axis=1), average="macro", zero_division=0)
                 yield labels, level, float(right), nll(logits, known.truth)

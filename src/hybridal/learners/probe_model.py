@@ -15,7 +15,7 @@ from hybridal.errors import UserError
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.objective import Objective, objective_of
 from hybridal.models.training.class_descriptions import class_centroids
-from hybridal.models.training.description_probe import description_probe
+from hybridal.models.training.description_probe import description_probe, shrunk
 from hybridal.models.training.probe import Probe, ProbeFitter
 from hybridal.randomness import stream
 from hybridal.tasks.answers import Answer, Decisions, number_of_answer
@@ -194,7 +194,10 @@ class ProbeModel:
         if self._rules.use_class_descriptions:
             found = self._describe(classes, self._task.descriptions if descriptions is None else descriptions)
             described = found if len(found[1]) else None
-        probe = self._prober.best(self._stack(ids), numbers, objective, described)
+        features = self._stack(ids)
+        probe = self._prober.best(features, numbers, objective, described)
+        if len(ids) < self.max_labels:  # as in the learner's model
+            probe = shrunk(probe, (features, numbers), objective, described)
         held, truth = self._known_labels(validation or {}, classes, sets)
         logits = probe.logits(self._stack(held)) if held else np.empty((0, len(classes)))
         temperature = objective.shrink_temperature(logits, truth, None, trained=False)

@@ -26,7 +26,7 @@ from hybridal.models.token_arrays import Progress, Tokens, no_progress, tokenise
 from hybridal.models.training import fit as round_training
 from hybridal.models.training import forward_passes
 from hybridal.models.training.class_descriptions import class_centroids, class_descriptions
-from hybridal.models.training.description_probe import description_probe
+from hybridal.models.training.description_probe import description_probe, shrunk
 from hybridal.models.training.encoder_losses import held_out_losses
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.frozen_features import UNREPORTED, Features
@@ -194,10 +194,11 @@ class TransformerModel:
         weights = pool_weights(pool, self.objective)
         known = rows.tobytes() + labels.tobytes() + (b"" if weights is None else weights.tobytes())
         if self._probe is None or self._probe[0] != known:  # it is needed several times in a round
-            self._probe = (
-                known,
-                self._prober.best(self.features.of(rows), labels, self.objective, self.description_features, weights),
-            )
+            features, described = self.features.of(rows), self.description_features
+            found = self._prober.best(features, labels, self.objective, described, weights)
+            if len(rows) < self.rules.probe_until:  # it is the model, and no start of a training
+                found = shrunk(found, (features, labels), self.objective, described, weights)
+            self._probe = known, found
         return self._probe[1]
 
     def _probe_fitted(self, fits: int, of: int) -> None:

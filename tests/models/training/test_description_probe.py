@@ -1,12 +1,21 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.objective import MultiLabel, SingleLabel
-from hybridal.models.training.description_probe import MULTI_LABEL_SPREAD, SPREAD_PER_NAT, description_probe
+from hybridal.models.training.description_probe import (
+    MULTI_LABEL_SPREAD,
+    PRIOR_LABELS,
+    SPREAD_PER_NAT,
+    description_probe,
+    shrunk,
+)
+from hybridal.models.training.probe import Probe, ProbeFitter, fit_probe
 
 CLASSES, WIDTH = 3, 6
 AXES = np.eye(CLASSES, WIDTH)
@@ -76,3 +85,50 @@ def test_a_single_class_that_a_text_may_have() -> None:
     found = description_probe(texts()[0], (AXES[:1], np.array([0])), MultiLabel(LabelSets(1)))
     assert found is not None
     assert found.logits(texts()[0]).tolist() == [[0.0]] * 60
+
+
+def fitted(few: int, shift: int = 0) -> tuple[Floats, Ints, Probe]:
+    """The probe of some labels; `shift` moves each label to another class."""
+    features, labels = texts()
+    some = np.random.default_rng(1).permutation(len(labels))[:few]
+    known = (labels[some] + shift) % CLASSES
+    return features[some], known, ProbeFitter(0).best(features[some], known, SingleLabel(CLASSES), NAMES)
+
+
+@pytest.mark.parametrize("few", [12, 25])
+def test_few_labels_move_the_model_without_labels_as_far_as_they_count(few: int) -> None:
+    features, labels, alone = fitted(few)
+    without = description_probe(features, NAMES, SingleLabel(CLASSES))
+    assert without is not None
+    found = shrunk(alone, (features, labels), SingleLabel(CLASSES), NAMES)
+    share = few / (few + PRIOR_LABELS)
+    expected = share * alone.logits(AXES) + (1 - share) * without.logits(AXES)
+    assert found.logits(AXES) == pytest.approx(expected)
+    assert (found.penalty, found.uses_descriptions) == (alone.penalty, alone.uses_descriptions)
+
+
+def test_labels_that_descriptions_do_not_tell_are_not_shrunk() -> None:
+    features, labels, alone = fitted(12, shift=1)
+    assert shrunk(alone, (features, labels), SingleLabel(CLASSES), NAMES) is alone
+
+
+def test_only_probes_with_enough_labels_and_all_descriptions_are_shrunk() -> None:
+    features, labels, alone = fitted(12)
+    one = SingleLabel(CLASSES)
+    assert shrunk(alone, (features, labels), one, NAMES) is not alone
+    assert shrunk(alone, (features[:9], labels[:9]), one, NAMES) is alone
+    assert shrunk(alone, (features, labels), one, None) is alone
+    assert shrunk(alone, (features, labels), one, (AXES, np.array([0, 0, 1]))) is alone
+    assert shrunk(replace(alone, uses_descriptions=False), (features, labels), one, NAMES).uses_descriptions is False
+    assert shrunk(alone, (features, np.eye(CLASSES)[labels]), MultiLabel(LabelSets(CLASSES)), NAMES) is alone
+
+
+def test_labels_of_a_model_count_less_as_evidence() -> None:
+    """Labels that contradict the descriptions, given by a model that nobody trusts, do not prevent shrinking."""
+    features, labels, _ = fitted(24)
+    wrong = np.where(np.arange(24) < 14, (labels + 1) % CLASSES, labels)
+    weights = np.where(np.arange(24) < 14, 0.01, 1.0)[:, None]
+    one = SingleLabel(CLASSES)
+    trusted, distrusted = (fit_probe(features, wrong, one, 1.0, NAMES, counts) for counts in (None, weights))
+    assert shrunk(trusted, (features, wrong), one, NAMES) is trusted
+    assert shrunk(distrusted, (features, wrong), one, NAMES, weights) is not distrusted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +11,14 @@ from numpy.typing import NDArray
 from hybridal.core.outputs import Floats
 from hybridal.measures.objective import Objective
 from hybridal.models.training.class_descriptions import class_centroids
-from hybridal.models.training.probe import LabelledFeatures, Probe
+from hybridal.models.training.probe import MIN_LABELS, LabelledFeatures, Probe
 
 # Standard deviation of the logits over the pool: per nat of chance with one label per text, since the best of many
 # classes lies further out, and constant for independent decisions. Chosen for the NLL of six tasks, rather too small
 # than too large (docs/decisions/013).
 SPREAD_PER_NAT, MULTI_LABEL_SPREAD = 0.4, 0.75
+# The model without labels counts as much as this many labels (docs/decisions/017).
+PRIOR_LABELS = 10
 ROUNDING = 1e-9  # shorter directions are rounding errors
 
 
@@ -56,6 +59,59 @@ def description_probe(pool: Floats, descriptions: LabelledFeatures, objective: O
     now = float(((pool - texts) @ weight.T).std())
     weight *= spread / now if now > ROUNDING else 0.0
     return Probe(weight, bias - weight @ (share * texts + (1 - share) * middle))
+
+
+def shrunk(
+    probe: Probe,
+    known: LabelledFeatures,
+    objective: Objective,
+    descriptions: LabelledFeatures | None,
+    weights: Floats | None = None,
+) -> Probe:
+    """Shrink the probe of a few labels towards the model that descriptions give without any label.
+
+    Few labels distort the frequencies and directions of classes, so that the probe alone may be worse than no label.
+    The logits of both are averaged; the model without labels counts as `PRIOR_LABELS`, and is left out if the labels,
+    which it has not seen, are no more probable under it than by chance. Its centre is that of the labelled texts, so
+    there must be `MIN_LABELS` of them.
+
+    Args:
+        probe: The probe of these labels.
+        known: Features of the labelled texts, and their labels.
+        objective: Whether a text has one or several classes; with several, the probe is returned as it is.
+        descriptions: Features of class names and descriptions, and the class of each.
+        weights: How much each label counts, a column or a column per class; None if all count 1.
+
+    Returns:
+        The shrunken probe, or the given one.
+
+    Example:
+        >>> from hybridal.measures.objective import SingleLabel
+        >>> from hybridal.models.training.probe import fit_probe
+        >>> texts, labels = np.tile([[4.0, 1.0], [6.0, 1.0]], (5, 1)), np.array([0, 1] * 5)
+        >>> names = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([0, 1])
+        >>> alone = fit_probe(texts, labels, SingleLabel(2), descriptions=names)
+        >>> found = shrunk(alone, (texts, labels), SingleLabel(2), names)
+        >>> without = description_probe(texts, names, SingleLabel(2))
+        >>> bool(np.allclose(found.weight, (alone.weight + without.weight) / 2))
+        True
+    """
+    features, labels = known
+    if objective.multi_label or descriptions is None or not probe.uses_descriptions or len(labels) < MIN_LABELS:
+        return probe
+    prior = description_probe(features, descriptions, objective)
+    if prior is None:
+        return probe
+    counts = np.ones(len(labels)) if weights is None else weights.mean(axis=1)
+    gains = math.log(objective.classes) - objective.text_losses(prior.logits(features), labels)
+    if counts @ gains <= 0:
+        return probe
+    share = len(labels) / (len(labels) + PRIOR_LABELS)
+    return replace(
+        probe,
+        weight=share * probe.weight + (1 - share) * prior.weight,
+        bias=share * probe.bias + (1 - share) * prior.bias,
+    )
 
 
 def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
