@@ -13,9 +13,9 @@ from pathlib import Path
 
 
 @contextmanager
-def started(file: Path, *options: str) -> Iterator[str]:
-    """Runs `hybridal label FILE`, and ends it as Ctrl-C does; gives the link that it prints."""
-    command = [sys.executable, "-m", "hybridal", "label", str(file), "--port", "0", "--no-browser", *options]
+def started(path: Path, *options: str, name: str = "label") -> Iterator[str]:
+    """Runs `hybridal label FILE`, or `serve FOLDER`, and ends it as Ctrl-C does; gives the link that it prints."""
+    command = [sys.executable, "-m", "hybridal", name, str(path), "--port", "0", "--no-browser", *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:

@@ -63,7 +63,10 @@ async function read(isNew) {
     show(found, isNew);
   } catch (error) {
     if (request !== latestRequest) return;
-    if (isNew) byId("steps").hidden = true;
+    if (isNew) {
+      byId("steps").hidden = true;
+      byId("without-file").hidden = false;
+    }
     showStatus(error.message, true);
   }
 }
@@ -131,7 +134,9 @@ function showSteps(hasFile) {
   }
   byId("steps").hidden = false;
   byId("texts-step").hidden = !hasFile;
-  (hasFile ? fields.text : fields.name).focus();
+  byId("without-file").hidden = true;
+  byId("steps").scrollIntoView({ block: "start" });
+  (hasFile ? fields.text : fields.name).focus({ preventScroll: true });
 }
 
 function changeKind() {
