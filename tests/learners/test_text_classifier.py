@@ -254,3 +254,18 @@ def test_thresholds_in_config_and_card_are_those_that_the_loaded_model_promises(
         assert f"| {one['coverage']:.0%} | {one['threshold']:.4f} |" in card
     same = again.shift(toy_task(train=300).test.texts)
     assert same is not None
+
+
+def test_words_that_are_not_read_have_no_weight_and_the_others_change_the_prediction(learner: ActiveLearner) -> None:
+    model = learner.model
+    text = " ".join([TASK.train.texts[0]] * 8)  # the model reads 12 tokens
+    found = model.explain(text)
+    assert found.spans[-1][1] < len(text) / 2
+    assert found.probabilities == pytest.approx(model.predict_proba([text])[0], abs=1e-5)
+    start, end = found.spans[0]
+    left = model.predict_proba([text[: found.spans[-1][1]][end:].lstrip()])[0]
+    odds = [np.log(p / (1 - p)) for p in (found.probabilities, left)]
+    assert start == 0
+    assert found.weights[0] == pytest.approx(odds[0] - odds[1], abs=1e-3)
+    with pytest.raises(UserError, match="explain takes one text"):
+        model.explain([text])  # type: ignore[arg-type]

@@ -42,6 +42,7 @@ ANNOTATOR = {
     ("POST", "/api/scoring/first"),
     ("GET", "/api/progress"),
     ("GET", "/api/quality"),
+    ("POST", "/api/explanations"),
     ("GET", "/api/activity"),
     ("GET", "/api/openapi.json"),
 }

@@ -23,6 +23,7 @@ from hybridal.learners.learner import Learner, check_keywords, listed
 from hybridal.learners.shares import EstimatedTexts, Shares, described, estimated_texts
 from hybridal.learners.text_classifier import TextClassifier, TrainedParts, fitted
 from hybridal.measures.evidence import Evidence
+from hybridal.measures.occlusion import Occlusion
 from hybridal.measures.recall_sample import RecallSample
 from hybridal.measures.selective import CONFIDENCE, Promise
 from hybridal.measures.shares.groups import NUMBER, PERIODS, By
@@ -368,6 +369,28 @@ class ActiveLearner(Learner):
             ((2, 2), 0)
         """
         return self._current.predict_proba(texts)
+
+    def explain(self, text: str) -> Occlusion:
+        """Show which words of a text speak for and against each class (see `TextClassifier.explain`).
+
+        Args:
+            text: The text.
+
+        Returns:
+            The spans of the words, and the weight of each word for each class of the task.
+
+        Raises:
+            UserError: If there is no model yet (see `model`), or it is not a text.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids))
+            >>> learner.explain("the team and the coach").weights.shape
+            (5, 2)
+        """
+        return self._current.explain(text)
 
     def predict(self, texts: Sequence[str]) -> NDArray[Any]:
         """Predict the most probable class of each text; with several labels per text, all above their thresholds.

@@ -22,6 +22,7 @@ from hybridal.learners.label_matrix import LabelMatrix, as_sets
 from hybridal.measures.calibration import softmax
 from hybridal.measures.evidence import Evidence, answer_confidence
 from hybridal.measures.multi_label import sigmoid
+from hybridal.measures.occlusion import MAX_PARTS, Occlusion, occlusion, prefix_with_same_tokens
 from hybridal.measures.selective import CONFIDENCE, Flags, Promise
 from hybridal.measures.shift import RandomSample, Shift
 from hybridal.models.token_arrays import CHUNK, Tokens
@@ -297,6 +298,35 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return found
         given = probabilities >= thresholds
         return given.astype(np.int64) if self._gives_matrix else as_sets(given, self.classes)
+
+    def explain(self, text: str, max_parts: int = MAX_PARTS) -> Occlusion:
+        """Show which words speak for and against each class, by leaving out one after the other.
+
+        It costs one prediction per word, and at most `max_parts` + 1. Only the part of the text that the model reads is
+        divided into words. A weight is the change of the log-odds: 0.7 doubles the odds of the class.
+
+        Args:
+            text: The text.
+            max_parts: Into how many parts it is divided at most; in longer texts a part is several words.
+
+        Returns:
+            The spans of the words, and the weight of each word for each class, in the order of `classes`.
+
+        Raises:
+            UserError: If it is not a text.
+
+        Example:
+            >>> from hybridal.testing.small import toy_task
+            >>> rows = toy_task().train
+            >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+            >>> found = model.explain("the team and the coach")
+            >>> len(found.spans), found.weights.shape
+            (5, (5, 2))
+        """
+        if not isinstance(text, str):
+            raise UserError(f"explain takes one text, not {text!r:.40}.")
+        read = prefix_with_same_tokens(text, self._known.encoder.encode)
+        return occlusion(read, self.predict_proba, max_parts)
 
     def promise(self, max_error: float, confidence: float = CONFIDENCE) -> Promise:
         """Return from which confidence texts can be answered without a person, with a guaranteed error.

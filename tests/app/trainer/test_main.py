@@ -70,6 +70,10 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
                 raise EndedError
             return False
 
+        def explain(self) -> bool:
+            calls.append("explain")
+            return False
+
         def prepare(self) -> bool:
             calls.append("prepare")
             return False
@@ -92,6 +96,7 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
         "start",
         "prepare",
         "turn",
+        "explain",
         "prepare",
         "score",
         module.POLL_SECONDS,
@@ -139,7 +144,7 @@ def test_a_turn_ends_when_others_wait(
         def prepare(self) -> bool:
             return False
 
-        score = prepare
+        explain = score = prepare
 
     monkeypatch.setattr(module, "MIN_TURN_SECONDS", turn)
     others_wait = Event()

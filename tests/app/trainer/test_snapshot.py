@@ -15,6 +15,7 @@ from hybridal.app.labelling.classes import resolve_merges
 from hybridal.app.project import Project
 from hybridal.app.trainer.snapshot import (
     LabelCounts,
+    Poll,
     Snapshot,
     missing_labels,
     poll,
@@ -137,11 +138,11 @@ def test_labels_are_new_if_the_model_has_not_learnt_their_current_value() -> Non
 
 def test_a_glance_sees_the_newest_answer_and_the_wish(project: Project) -> None:
     with project.reads() as session:
-        assert poll(session) == (0, "")
+        assert poll(session) == Poll(0, "", None)
     label_some(project, 2)
     ask(project, "train")
     with project.reads() as session:
-        assert poll(session) == (2, "train")
+        assert poll(session) == Poll(2, "train", None)
 
 
 @given(st.integers(1, 30), st.data())

@@ -459,6 +459,25 @@ class Prediction(Base):
     )
 
 
+class Explanation(Base):
+    """Which words of a text speak for and against its prediction; the page requests it, and the trainer computes it.
+
+    Attributes:
+        asked: When it was last requested.
+        round: The round of the model that is explained; None while it is waiting.
+        found: Spans of words, and their weights for some classes, or an error; None while it is waiting.
+    """
+
+    __tablename__ = "explanations"
+
+    text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
+    asked: Mapped[float] = mapped_column(default=now)
+    round: Mapped[int | None]
+    found: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+
+    __table_args__ = (Index("explanations_waiting", "asked", **_where("round IS NULL")),)
+
+
 class Trainer(Base):
     """A single row: the status of the trainer.
 

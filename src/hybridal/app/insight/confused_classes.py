@@ -18,8 +18,8 @@ class ConfusedClasses:
     Attributes:
         one: A class.
         other: Another class.
-        texts: To how many texts somebody gave `one` and not `other`, and somebody else `other` and not `one`.
-        of: How many texts with labels of several people got either class from anybody.
+        texts: To how many texts one person gave `one` and not `other`, and another person the reverse.
+        of: How many texts with labels of several people got either class.
         low: Lower bound of the 95% Wilson interval of `texts` / `of`.
         high: Upper bound of it.
     """

@@ -31,6 +31,22 @@ def nearest(project: Project, row: int, digest: str) -> dict[int, float] | None:
     return {int(one): float(similarities[one]) for one in _largest(similarities, MAX_RANKED)}
 
 
+def nearest_among(project: Project, row: int, digest: str, rows: Sequence[int], n: int) -> dict[int, float] | None:
+    """The n rows of these whose texts are most similar, as `nearest`; the text itself is left out.
+
+    None if the trainer has not computed the embedding of the text itself yet.
+    """
+    kept = project.embeddings.read()
+    if kept is None or row >= len(kept.stamps) or kept.stamps[row] != stamp_of(digest):
+        return None
+    there = np.array(
+        [one for one in rows if one != row and one < len(kept.stamps) and kept.stamps[one]], dtype=np.int64
+    )
+    some = StoredVectors(kept.about, kept.stamps[there], kept.values[there])
+    similarities = _cosines(some, kept.values[row].astype(np.float32))
+    return {int(there[at]): float(similarities[at]) for at in _largest(similarities, n)}
+
+
 def _cosines(kept: StoredVectors, vector: Floats) -> Floats:
     """The cosine similarity of each stored vector to this one; minus infinity for rows without a vector."""
     cosines = np.full(len(kept.stamps), -np.inf, dtype=np.float32)

@@ -63,7 +63,7 @@ def work(cycle: Cycle, others_wait: threading.Event) -> int:
     cycle.start()
     cycle.prepare()  # labels may be due already, and the first model needs the learner that this loads
     while True:
-        busy = cycle.turn() or cycle.prepare() or cycle.score()
+        busy = cycle.turn() or cycle.explain() or cycle.prepare() or cycle.score()
         if others_wait.is_set() and not busy:
             return NOTHING_TO_DO
         if others_wait.is_set() and time.monotonic() - begun > MIN_TURN_SECONDS:

@@ -13,6 +13,7 @@ from hybridal.app.project_settings import first_batch
 from hybridal.app.trainer import chapter as chapters
 from hybridal.app.trainer.background_scoring import BackgroundScoring
 from hybridal.app.trainer.chapter import Chapter, ModelSpec, learner_options, model_options
+from hybridal.app.trainer.explanations import explain
 from hybridal.app.trainer.first_model import FirstModel, serving_order
 from hybridal.app.trainer.publish import (
     Status,
@@ -68,6 +69,7 @@ class Cycle:
         self._loaded_for: tuple[object, ...] = ()  # texts, classes and options when the first model was last loaded
         self._labelled: list[str] = []  # labelled texts when they were last counted
         self._counted_at = -1  # the newest annotation when labels were last counted
+        self._to_explain: int | None = None  # the row of a text
         self._failed_at: int | None = None  # the newest annotation when an update last failed
 
     def start(self) -> None:
@@ -92,13 +94,21 @@ class Cycle:
     def turn(self) -> bool:
         """Update the model if that is due or requested; return whether it was."""
         with self.project.reads() as session:
-            newest, request = poll(session)
+            newest, request, self._to_explain = poll(session)
         now = None if request else self._due_snapshot(newest)
         if request or now is not None:
             self._attempt(lambda: self._update(now or self._snapshot(), request), request, newest)
             return True
         self.status.beat(HEARTBEAT)
         return False
+
+    def explain(self) -> bool:
+        """Explain a prediction that is on a person's screen; return whether there was one."""
+        row, self._to_explain = self._to_explain, None
+        if row is None:
+            return False
+        explain(self.project, self.chapter, row)
+        return True
 
     def prepare(self) -> bool:
         """Do one step of preparing the first model; return whether there was one left.

@@ -47,7 +47,7 @@ def read_state(project: Project) -> ProjectState:
         scoring = (session.get_one(Scoring, 1).state, session.get_one(Tally, 1).texts)
         is_new = not session.get_one(Trainer, 1).round
         classes = (learnt_classes(session), class_descriptions(session)) if is_new else ({}, {})
-        return ProjectState(poll(session)[0], loadable(session), scoring, classes)
+        return ProjectState(poll(session).newest, loadable(session), scoring, classes)
 
 
 def has_work(project: Project, last: ProjectState | None) -> bool:
@@ -55,7 +55,7 @@ def has_work(project: Project, last: ProjectState | None) -> bool:
     now = read_state(project)
     with project.reads() as session:
         trainer = session.get_one(Trainer, 1)
-        if trainer.request:
+        if trainer.request or (trainer.round and poll(session).to_explain is not None):
             return True
         if now == last:
             return False

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from hybridal.app.db.class_set import ClassSet
-from hybridal.app.db.schema import Annotation, Class, Consensus, LabelSet, Text, Trainer, Vote
+from hybridal.app.db.schema import Annotation, Class, Consensus, Explanation, LabelSet, Text, Trainer, Vote
 from hybridal.app.labelling.annotations import MULTI_LABEL
 from hybridal.app.labelling.classes import current, current_classes, deleted_classes, examples_of
 from hybridal.app.labelling.stored_class_sets import Label
@@ -137,11 +138,21 @@ class Snapshot:
         return LabelCounts(new, per_class, len(self.validation), len(self.pool) if self.multi_label else None)
 
 
-def poll(session: Session) -> tuple[int, str]:
-    """Read the newest annotation's number and the page's request; this is the only query of an idle trainer."""
+class Poll(NamedTuple):
+    """The newest annotation's number, the page's request, and the row of a text to explain."""
+
+    newest: int
+    request: str
+    to_explain: int | None
+
+
+def poll(session: Session) -> Poll:
+    """Read whether there is something to do; this is the only query of an idle trainer."""
     requested = select(Trainer.request).where(Trainer.number == 1).scalar_subquery()
-    newest, request = session.execute(select(func.max(Annotation.number), requested)).one()
-    return newest or 0, request or ""
+    waiting = select(Explanation.text_row).where(Explanation.round.is_(None)).order_by(Explanation.asked.desc())
+    found = select(func.max(Annotation.number), requested, waiting.limit(1).scalar_subquery())
+    newest, request, to_explain = session.execute(found).one()
+    return Poll(newest or 0, request or "", to_explain)
 
 
 _LEARNT = (Class.merged_into.is_(None), Class.archived.in_(("", "kept")))

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 from fastapi import FastAPI
 from sqlalchemy import select, update
 
-from hybridal.app.db.schema import Text
+from hybridal.app.db.schema import Explanation, Prediction, Text
 from hybridal.app.labelling.text_search import MAX_COUNTED
 from hybridal.app.labelling.texts import add
 from hybridal.app.project import Project
@@ -141,3 +142,27 @@ def test_some_texts_are_asked_for_by_their_ids(owner: Visit) -> None:
     found = owner.get("/api/texts", id=["t3", "none", "t1", "t3"]).json()
     assert ([item["id"] for item in found["items"]], found["total"]) == (["t3", "t1"], 2)
     assert owner.get("/api/texts", id=["t1"] * 51).status_code == 422
+
+
+def test_a_prediction_is_explained_once_the_trainer_has_answered(owner: Visit, project: Project) -> None:
+    def reasons() -> dict[str, Any]:
+        found: dict[str, Any] = owner.post("/api/explanations", {"text": "t0"}).json()
+        return found
+
+    assert reasons() == {"state": "none", "words": [], "classes": [], "similar": None}
+    with project.sessions.begin() as session:
+        session.add(Prediction(text_row=1, class_number=1, probability=0.5, entropy=0.7, round=1))
+    assert reasons()["state"] == "waiting"
+    found = {"spans": [[0, 4]], "classes": [{"number": 1, "probability": 0.5, "weights": [0.3]}]}
+    with project.sessions.begin() as session:
+        session.execute(update(Explanation).values(round=1, found=found))
+    answered = reasons()
+    assert (answered["state"], answered["words"]) == ("ready", [{"start": 0, "end": 4}])
+    assert answered["classes"] == [{"class": "a", "probability": 0.5, "weights": [0.3]}]
+    assert owner.post("/api/explanations", {"text": "nothing"}).status_code == 404
+
+
+def test_annotators_are_told_reasons_only_if_they_see_predictions(annotator: Visit, project: Project) -> None:
+    assert annotator.post("/api/explanations", {"text": "t0"}).status_code == 403
+    project.decide({"show_predictions": True})
+    assert annotator.post("/api/explanations", {"text": "t0"}).status_code == 200

@@ -318,6 +318,16 @@ def upgrade() -> None:
     op.create_index("predictions_by_probability", "predictions", ["probability", "text_row"])
     op.create_index("predictions_of_a_class", "predictions", ["class_number", "probability", "text_row"])
     op.create_table(
+        "explanations",
+        sa.Column("text_row", COUNTER, nullable=False),
+        sa.Column("asked", NUMBER, nullable=False),
+        sa.Column("round", sa.Integer(), nullable=True),
+        sa.Column("found", sa.JSON(), nullable=True),
+        sa.ForeignKeyConstraint(["text_row"], ["texts.row"], name="explanations_refer_by_text_row"),
+        sa.PrimaryKeyConstraint("text_row", name="explanations_key"),
+    )
+    op.create_index("explanations_waiting", "explanations", ["asked"], **where("round IS NULL"))
+    op.create_table(
         "queued_texts",
         sa.Column("text_row", COUNTER, nullable=False),
         sa.Column("rank", sa.Integer(), nullable=False),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Query
 from pydantic import Field
@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.app_errors import ForbiddenError, MissingError
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, Text, Vote, clean
+from hybridal.app.insight.prediction_reasons import similar_labelled, utf16_spans, words_of
 from hybridal.app.insight.ranking import nearest, of_class, probabilities_of
 from hybridal.app.labelling.consensus import (
     CastVote,
@@ -31,6 +32,7 @@ from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, sees_predictions
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import (
+    CleanStr,
     PredictionSchema,
     Schema,
     ShownClasses,
@@ -191,6 +193,100 @@ def _similarities(session: Session, project: Project, id: str) -> dict[int, floa
     if found is None:
         raise MissingError(translatable("The model has not read this text yet; try again in a few minutes."))
     return found
+
+
+class ExplanationRequest(Schema):
+    """The text whose prediction is explained."""
+
+    text: CleanStr = Field(description="Its id.", examples=["t17"])
+
+
+class Word(Schema):
+    """A word of the text, or several in a long text: where it begins and ends, in UTF-16 code units."""
+
+    start: int
+    end: int
+
+
+class ClassReasons(Schema):
+    """How much each word speaks for a class: the change of the log-odds without it; negative if against."""
+
+    class_: str = Field(validation_alias="class", serialization_alias="class")
+    probability: float
+    weights: list[float]
+
+
+class SimilarText(Schema):
+    """A labelled text that is similar."""
+
+    id: str
+    text: str
+    class_: str | None = Field(validation_alias="class", serialization_alias="class")
+    similarity: float
+    classes: ShownClasses = None
+    decisions: ShownDecisions = None
+
+
+ReasonState = Literal["none", "waiting", "ready"]
+
+
+class Reasons(Schema):
+    """Why the model predicts the class of a text."""
+
+    state: ReasonState = Field(
+        description="`waiting`: the trainer computes the words; request again in a second. `none`: there are none."
+    )
+    words: list[Word]
+    classes: list[ClassReasons] = Field(description="The most probable classes.")
+    similar: list[SimilarText] | None = Field(
+        description="The most similar labelled texts, for annotators of their own; null if the text is not read yet."
+    )
+
+
+@router.post("/explanations")
+def explain_prediction(given: ExplanationRequest, user: Annotator, project: CurrentProject) -> Reasons:
+    """Request which words speak for and against a text's prediction, and the most similar labelled texts.
+
+    The words are computed by the trainer, which may be training: repeat the request while `state` is `waiting`.
+    """
+    with project.sessions.begin() as session:
+        if not sees_predictions(user, read(session)):
+            raise ForbiddenError(translatable("In this project annotators do not see predictions; ask an owner."))
+        text = session.scalar(select(Text).where(Text.id == given.text, Text.deleted.is_(None)))
+        if text is None:
+            raise MissingError(translatable("There is no such text."))
+        found, body = words_of(session, text), text.body
+        state: ReasonState = "waiting" if found is not None and found.round is None else "none"
+        if found is not None and found.found:
+            state = "ready"
+        content = found.found if found is not None and found.found else {"spans": [], "classes": []}
+        names = class_names(session)
+        similar = similar_labelled(session, project, text, _own_only(user))
+        texts = {one.row: one for one in session.scalars(select(Text).where(Text.row.in_(similar or ())))}
+        items = {one.id: one for one in _summaries(session, project, [*texts.values()], user)}
+    listed = [(items[texts[row].id], similarity) for row, similarity in (similar or {}).items() if row in texts]
+    return Reasons(
+        state=state,
+        words=[Word(start=start, end=end) for start, end in utf16_spans(body, content["spans"])],
+        classes=[
+            ClassReasons(class_=names[one["number"]], probability=one["probability"], weights=one["weights"])
+            for one in content["classes"]
+            if one["number"] in names
+        ],
+        similar=None
+        if similar is None
+        else [
+            SimilarText(
+                id=one.id,
+                text=one.text,
+                class_=one.class_,
+                classes=one.classes,
+                decisions=one.decisions,
+                similarity=similarity,
+            )
+            for one, similarity in listed
+        ],
+    )
 
 
 @router.get("/texts/{id:path}")

@@ -18,6 +18,7 @@ import { newClassDialog } from "./new-class.js";
 import { predicted, proposed, suggested } from "./proposals.js";
 import { OfflineNote } from "./offline-note.js";
 import { Question } from "./question.js";
+import { ReasonsToggle } from "./reasons-toggle.js";
 import { Queue } from "./queue.js";
 import { recallDialog } from "./recall.js";
 import { SetAnswer } from "./set-answer.js";
@@ -52,6 +53,7 @@ const fetchSpare = (n) => get("/api/next/spare", { n });
 const queue = new Queue(fetchNext, outbox.waiting.map(({ body }) => body.text).filter(Boolean), fetchSpare);
 const offline = new OfflineNote(outbox, queue);
 recallDialog(nextChoice, role !== "annotator", () => whenNotRemarking(() => queue.restart()));
+const reasons = byId("why") && project.settings.show_predictions ? new ReasonsToggle(byId("why"), () => card.text.firstChild, () => project.classes) : null;
 const defineClass = newClassDialog(() => showErrors(refresh));
 const help = helpDialog(() => project.classes);
 /**
@@ -210,6 +212,7 @@ function show(before) {
   updateButtons();
   showQuestion();
   restoreFocus(focused);
+  reasons?.show(item);
   goal();
   refill();
 }
@@ -362,6 +365,7 @@ const onText = {
   c: () => card.toggleComment(),
   "=": () => lookAlikes.compare(),
   "/": () => buttons.find(),
+  ...(reasons && { ";": () => reasons.toggle() }),
 };
 const onSet = { 0: () => labelSet([]), enter: () => setAnswer.give() };
 const onQuestion = { y: () => answerQuestion(true), n: () => answerQuestion(false) };

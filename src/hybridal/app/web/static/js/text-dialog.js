@@ -10,6 +10,7 @@ import { ago } from "./format.js";
 import { t, tParts } from "./i18n.js";
 import { deleteButton } from "./delete-texts.js";
 import { idempotentPost } from "./idempotent-post.js";
+import { Reasons } from "./reasons.js";
 
 /**
  * @param {string} id
@@ -32,14 +33,17 @@ export async function openText(id, project, changed) {
   comment.value = own?.comment ?? "";
   const send = idempotentPost();
   const problem = el("p", { class: "problem", role: "alert", id: "text-problem" });
+  const words = el("p", { class: "written whole", dir: "auto", tabindex: 0, role: "region", "aria-label": t("Text") }, item.text);
+  const reasons = new Reasons(el("div", { class: "stack" }), () => words.firstChild, () => project.classes);
   const dialog = el(
     "dialog",
-    { "aria-label": t("A text and its history"), onclose: () => dialog.remove() },
+    { "aria-label": t("A text and its history"), onclose: () => (reasons.clear(), dialog.remove()) },
     el(
       "form",
       { class: "stack item" },
-      el("p", { class: "written whole", dir: "auto", tabindex: 0, role: "region", "aria-label": t("Text") }, item.text),
+      words,
       facts(item, project.classes),
+      item.prediction ? whyDetails(reasons, item, showProblem) : null,
       el("details", {}, el("summary", {}, t("Other columns of the file")), contextList(item.context)),
       choice.root,
       decides ? null : el("label", { class: "check" }, flagged, t("Flag it for a reviewer")),
@@ -87,6 +91,12 @@ export async function openText(id, project, changed) {
       problem.textContent = error.message;
     }
   }
+}
+
+/** Explains the prediction once it is opened. */
+function whyDetails(reasons, item, showProblem) {
+  const toggled = ({ target }) => (target.open ? showProblem(() => reasons.show(item.id)) : reasons.clear());
+  return el("details", { ontoggle: toggled }, el("summary", {}, t("Why this prediction?")), reasons.root);
 }
 
 /** A select element for the class of a text. */
