@@ -70,4 +70,4 @@ class ModelAnnotator(Annotator, Protocol):
         """
 
 
-ANNOTATORS: Registry[Annotator] = Registry("annotators", "label", own=("llm",))
+ANNOTATORS: Registry[Annotator] = Registry("annotators", "label", own=("llm", "simulated"))

@@ -49,6 +49,7 @@ SHRUNK: Mapping[str, Any] = {
     "backbones": Annotated[str | None, typer.Option(help="These backbones instead.")],
     "schedules": Annotated[str | None, typer.Option(help="These schedules instead.")],
     "acquisitions": Annotated[str | None, typer.Option(help="These acquisitions instead.")],
+    "annotators": Annotated[str | None, typer.Option(help="These annotators instead.")],
     "seeds": Annotated[str | None, typer.Option(help="These seeds instead: 42,43.")],
     "rounds": Annotated[int | None, typer.Option(help="Number of rounds instead.")],
     "protocol": Annotated[str | None, typer.Option(help="best, paper, reference or quick, instead.")],
@@ -58,7 +59,7 @@ SHRUNK: Mapping[str, Any] = {
 
 def shrinking(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `Study.shrunk`."""
-    lists = {name: o.names(values[name]) for name in ("tasks", "backbones", "schedules", "acquisitions")}
+    lists = {name: o.names(values[name]) for name in ("tasks", "backbones", "schedules", "acquisitions", "annotators")}
     numbers = {"seeds": _numbers(values["seeds"]), "rounds": values["rounds"]}
     return {**lists, **numbers, "protocol": values["protocol"], "overrides": o.overrides(values["set"])}
 

@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from hybridal.annotators.team import OVERLAP
 from hybridal.backbones.auto_candidates import candidate_names
 from hybridal.core.checked import type_errors
 from hybridal.core.rules import protocol
@@ -21,7 +22,9 @@ from hybridal.system.files import strict_json
 Choice = Mapping[str, Any]
 
 # The combinations of their values are the cells.
-FACTORS = ("tasks", "backbones", "acquisitions", "vary", "seeds")
+FACTORS = ("tasks", "backbones", "acquisitions", "annotators", "vary", "seeds")
+
+PEOPLE = "people"
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class CellPlan:
 
     Attributes:
         settings: Task, backbone, acquisition, protocol and seed.
-        variant: The protocol fields in which cells of the study differ.
+        variant: The protocol fields in which cells of the study differ, and who labels if not people alone.
         schedules: The schedules that run in the cell.
     """
 
@@ -67,6 +70,8 @@ class Study:
         schedules: The schedules to run in every cell.
         backbones: Pretrained encoders; `auto` or `auto:minilm,gte-small` lets the labels choose.
         acquisitions: By default that of the protocol.
+        annotators: Who labels: `people`, a model that labels alone such as `simulated:0.2:class`, or both:
+            `people+simulated:0.2:class`. Validation texts are labelled by people.
         seeds: One cell each.
         protocol: Named set of settings.
         overrides: Protocol fields to replace in all cells.
@@ -88,6 +93,7 @@ class Study:
     schedules: tuple[str, ...]
     backbones: tuple[str, ...] = ("minilm",)
     acquisitions: tuple[str, ...] = ()
+    annotators: tuple[str, ...] = (PEOPLE,)
     seeds: tuple[int, ...] = (42, 43, 44, 45, 46)
     protocol: str = "best"
     overrides: Choice = field(default_factory=dict)
@@ -128,8 +134,8 @@ class Study:
         return [CellPlan(settings, variant, schedules) for settings, variant in self._settings()]
 
     def _settings(self) -> Iterator[tuple[Settings, Choice]]:
-        factors = product(self.tasks, self.backbones, self.acquisition_spec, self.vary, self.seeds)
-        for task, backbone, acquisition, variant, seed in factors:
+        factors = product(self.tasks, self.backbones, self.acquisition_spec, self.annotators, self.vary, self.seeds)
+        for task, backbone, acquisition, annotator, variant, seed in factors:
             asked = {"task": task} if isinstance(task, str) else dict(task)
             yield (
                 Settings.from_json(
@@ -145,9 +151,10 @@ class Study:
                         "seed": seed,
                         "device": self.device,
                         "test_every_round": self.test_every_round,
+                        **_who_labels(annotator),
                     }
                 ),
-                variant,
+                variant if annotator == PEOPLE else {**variant, "annotator": annotator},
             )
 
     @property
@@ -162,7 +169,10 @@ class Study:
 
     def to_json(self) -> dict[str, Any]:
         """Return a mapping for JSON, with the acquisitions written out, as in the cells."""
-        return {**asdict(self), "acquisitions": self.acquisition_spec}
+        written = {**asdict(self), "acquisitions": self.acquisition_spec}
+        if self.annotators == (PEOPLE,):
+            del written["annotators"]
+        return written
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Study:
@@ -183,6 +193,14 @@ class Study:
 def read_study(path: Path) -> Study:
     """Return the study that a YAML file describes."""
     return Study.from_json({"name": path.stem, **read_yaml(path)})
+
+
+def _who_labels(annotator: str) -> dict[str, Any]:
+    """Return the settings of a value of `annotators`."""
+    if annotator == PEOPLE:
+        return {}
+    together = annotator.startswith(f"{PEOPLE}+")
+    return {"annotator": annotator.removeprefix(f"{PEOPLE}+"), "overlap": OVERLAP if together else 0.0}
 
 
 def _variant_parts(variant: Choice) -> list[str]:

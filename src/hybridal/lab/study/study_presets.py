@@ -132,6 +132,28 @@ _MULTI_LABEL = Study(
     overrides={"initial": 50, "batch": 50, "rounds": 20},
     test_every_round=True,
 )
+# Who labels, at equal money: people, models of several error rates and structures, and both together. A model's labels
+# cost a fraction, so `bench.annotators` compares rounds by what their labels cost.
+_ANNOTATORS = Study(
+    "annotators",
+    ("trec", "agnews", "banking77"),
+    ("auto", "refit"),
+    backbones=("minilm",),
+    acquisitions=("margin", "random"),
+    annotators=(
+        "people",
+        *(
+            f"{who}simulated:{error}:{structure}"
+            for who in ("", "people+")
+            for error in (0.1, 0.3)
+            for structure in ("random", "class", "difficulty")
+        ),
+    ),
+    seeds=FEWER_SEEDS,
+    protocol="best",
+    overrides={"initial": 50, "batch": 51, "rounds": 19},
+    test_every_round=True,
+)
 # A class that first appears in round ten: by then the paper's rule has switched for good.
 _LATE_CLASS = Study(
     "late-class",
@@ -180,7 +202,7 @@ def _switch_points(rounds: int) -> Study:
     return _ablation("switch-points", TASKS, (*(f"fixed:{k}" for k in range(1, rounds + 2)), *HYBRIDS))
 
 
-_STUDIES = (*_PAPER, _LEARNERS, _MULTI_LABEL, _LATE_CLASS, *_FINDINGS)
+_STUDIES = (*_PAPER, _LEARNERS, _ANNOTATORS, _MULTI_LABEL, _LATE_CLASS, *_FINDINGS)
 # Reports of these add the catalogue of the paper.
 PAPER_PRESETS = frozenset({study.name for study in (*_PAPER, *_FINDINGS)} | {"switch-points"})
 PRESET_NAMES = (*(study.name for study in _STUDIES), "switch-points")

@@ -13,7 +13,7 @@ from hybridal.core.rounds import LabelChanges, Round
 from hybridal.errors import RunError
 from hybridal.loop.loop import Experiment, State
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_experiment, build_loop_model, watched
+from hybridal.runs.assemble import build_experiment, build_loop_model, build_team, watched
 from hybridal.runs.background_writer import BackgroundWriter
 from hybridal.runs.run import require_equal_records
 from hybridal.runs.settings import Settings
@@ -250,7 +250,8 @@ def run_cell(
     schedules = [make_schedule(spec) for spec in specs]
     signals = watched(settings, *schedules)
     model = build_loop_model(settings, task, signals, observer)
-    cell = build_experiment(settings, task, model, signals)
+    team = None if settings.annotator is None else build_team(settings, task)
+    cell = build_experiment(settings, task, model, signals, team)
 
     def begin(round: int, update: str) -> None:
         observer.round_started(round, cell.rules.rounds, update)
