@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SMALL_TEXT := .venv-small-text
 PARTNERS := .venv-label-studio .venv-llm
 
-.PHONY: demo app test test-real kernels lint types unit messages docs bench release-check clean
+.PHONY: demo app test test-real kernels lint types unit messages docs bench compare release-check clean
 
 demo: $(INSTALLED)
 	$(BIN)/hybridal run
@@ -74,16 +74,20 @@ release-check: $(INSTALLED)
 bench: $(VENV)/.trainer $(SMALL_TEXT)/.installed
 	$(BIN)/python -m bench.cpu $(ARGS)
 
+# hybridal next to what people would pick instead, on the processor; docs/comparison.md gets the tables.
+compare: $(INSTALLED) .venv-peers/.installed
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(BIN)/python -m bench.peers $(ARGS)
+
 $(VENV)/.trainer: bench/trainer.txt $(INSTALLED)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -r $< \
 	  || $(BIN)/pip install -c constraints.txt -r $<
 	touch $@
 
-# A peer that does not run under the versions that this project uses.
-$(SMALL_TEXT)/.installed: bench/small-text.txt $(INSTALLED)
-	$(PYTHON) -m venv $(SMALL_TEXT)
-	UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" $(BIN)/uv pip install --quiet --python $(SMALL_TEXT)/bin/python -r $< \
-	  || $(SMALL_TEXT)/bin/pip install -r $<
+# Peers that do not run under the versions that this project uses.
+.venv-small-text/.installed .venv-peers/.installed: .venv-%/.installed: bench/%.txt $(INSTALLED)
+	$(PYTHON) -m venv .venv-$*
+	UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" $(BIN)/uv pip install --quiet --python .venv-$*/bin/python -r $< \
+	  || .venv-$*/bin/pip install -r $<
 	touch $@
 
 # uv is only the faster installer; where it cannot be had, pip does the same work. Like pip it is to compile what it
@@ -95,4 +99,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(SMALL_TEXT) $(PARTNERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SMALL_TEXT) .venv-peers $(PARTNERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -39,7 +39,7 @@ def encoder_story(history: Sequence[Round]) -> list[str]:
     last = known[-1][1]
     if not last.judged:
         return [_unjudged(last)]
-    told = [_judged(last)]
+    told: list[str] = [_judged(last)]
     before = dict(zip((round for round, _ in known[1:]), (choice.backbone for _, choice in known), strict=False))
     changes = [(round, choice) for round, choice in known if choice.changed and round in before]
     if changes:

@@ -120,7 +120,8 @@ def test_only_probes_with_enough_labels_and_all_descriptions_are_shrunk() -> Non
     assert shrunk(alone, (features, labels), one, None) is alone
     assert shrunk(alone, (features, labels), one, (AXES, np.array([0, 0, 1]))) is alone
     assert shrunk(replace(alone, uses_descriptions=False), (features, labels), one, NAMES).uses_descriptions is False
-    assert shrunk(alone, (features, np.eye(CLASSES)[labels]), MultiLabel(LabelSets(CLASSES)), NAMES) is alone
+    sets = np.eye(CLASSES, dtype=np.int64)[labels]
+    assert shrunk(alone, (features, sets), MultiLabel(LabelSets(CLASSES)), NAMES) is alone
 
 
 def test_labels_of_a_model_count_less_as_evidence() -> None:
