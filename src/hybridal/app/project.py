@@ -184,6 +184,7 @@ class Project:
             if changed & set(RESERVE_SETTINGS):
                 grow_reserve(session, now)
             classes.add(session, class_names)
+        self.__dict__.pop("page_language", None)
 
     def setting(self, name: str) -> Any:
         """Read one setting (see `hybridal.app.project_settings`)."""
@@ -198,6 +199,11 @@ class Project:
     def key(self) -> str:
         """A random identifier of the project."""
         return str(self.setting("key"))
+
+    @cached_property
+    def page_language(self) -> str:
+        """The language of the pages for people who have not chosen one; "" is that of their browser."""
+        return str(self.setting("page_language"))
 
     @property
     def environment(self) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,6 +36,7 @@ DEFAULTS: Mapping[str, Any] = {
     "show_predictions": False,
     "preselect": False,  # if a text may have several classes: whether suggested and predicted ones are chosen already
     "open_classes": True,
+    "page_language": "",  # of people who have not chosen one; "": that of their browser
     "newcomers": "annotator",  # role of a new person whom a proxy signed in
     "backbone": "minilm",
     "schedule": "auto",
@@ -58,6 +60,7 @@ _CHOICES = {
 }
 
 
+_LANGUAGE = re.compile(r"([a-z]{2,3}(-[A-Za-z]{2,4})?)?")
 _DECIDED = select(Setting.name, Setting.value)
 
 
@@ -105,6 +108,8 @@ def check(name: str, value: Any) -> None:
         raise UserError(f"The setting '{name}' must be {_WORDS[kind]}, not {value!r:.40}.")
     if name == "schedule":
         _check_schedule(str(value))
+    if name == "page_language" and _LANGUAGE.fullmatch(str(value)) is None:
+        raise UserError(f"The setting 'page_language' must be a code such as 'de', or empty, not '{value:.40}'.")
     if name in _CHOICES and value not in _CHOICES[name]:
         raise UserError(f"The setting '{name}' must be one of {', '.join(_CHOICES[name])}, not '{value:.40}'.")
     if name in _AT_LEAST and not _AT_LEAST[name] <= value <= 1_000_000_000:

@@ -64,6 +64,7 @@ def test_a_file_becomes_a_project_whose_first_text_is_shown(
         )
         page.get_by_text("Advanced").click()
         page.get_by_label("Labels planned").fill("30")
+        page.get_by_label("Language of the pages").select_option("Deutsch")
         page.get_by_label("Language of the texts").select_option("another language, or several")
         expect(page.get_by_label("Encoder")).to_have_value("multilingual-e5-small")
         page.get_by_label("Encoder").select_option("tiny")
@@ -82,12 +83,23 @@ def test_a_file_becomes_a_project_whose_first_text_is_shown(
         page.wait_for_url("**/p/my-reports-2024/")
         expect(page.locator("#text")).to_contain_text("number")
         expect(page.get_by_role("button", name="question")).to_be_visible()
+        expect(page.locator("html")).to_have_attribute("lang", "de")
     project = Project.open(folder / "my-reports-2024")
     with project.reads() as session:
         found = [(one.name, one.description) for one in classes.active(session)]
     assert found == [("bug", "it does not work"), ("question", 'asks for "help"'), ("idea", "")]
     assert (project.setting("budget"), project.setting("backbone")) == (30, "tiny")
     project.close()
+
+
+def test_descriptions_of_the_classes_are_taken_from_a_column(window: Window, folder: Path) -> None:
+    with served(folder) as link:
+        page = window.open(link)
+        choose(page, b"text,label,meaning\nit crashes,bug,does not work\nplease add,idea,\nit hangs,bug,\n", "a.csv")
+        expect(page.get_by_label("One class per line")).to_have_value("bug\nidea")
+        page.get_by_label("Column of class descriptions").select_option("meaning")
+        expect(page.get_by_label("One class per line")).to_have_value("bug: does not work\nidea")
+        expect(page.locator("#classes-found")).to_have_text("2 classes: bug, idea.")
 
 
 def test_a_description_follows_a_colon_as_people_type_it_in_any_script(window: Window, folder: Path) -> None:

@@ -12,6 +12,7 @@ from hybridal.app.app_errors import TooLargeError
 from hybridal.app.labelling.text_source import check_unpacked_size, preview_file, read_source
 from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, Row
 from hybridal.errors import UserError
+from hybridal.tasks.columns import Columns
 
 
 @pytest.fixture
@@ -124,3 +125,17 @@ def test_the_inferred_kind_of_labels_is_reported(tmp_path: Path) -> None:
     assert told == [f"{path}: as its labels are written, a text may have several classes or none."]
     found = preview_file(path, None, 10)
     assert (found.labelled, found.labels, found.multi_label) == (1, {"x": 1, "y": 1}, True)
+
+
+def test_a_column_describes_the_classes(tmp_path: Path) -> None:
+    path = tmp_path / "mail.csv"
+    rows = ["one,ham,", 'two,ham,"wanted, by  us"', "three,ham,other words", "four,spam,", "five,,nothing"]
+    path.write_text("\n".join(["body,kind,about", *rows]))
+    chosen = Columns("body", "kind", None)
+    assert preview_file(path, chosen, 10, description="about").descriptions == {"ham": "wanted, by us"}
+    assert preview_file(path, chosen, 10).descriptions == {}
+    missing = preview_file(path, chosen, 10, description="nowhere")
+    assert "nowhere" in missing.problem
+    path.write_text('body,kind,about\none,a;b,both\ntwo,b,"the second"\n')
+    several = preview_file(path, chosen, 10, multi_label=True, label_separator=";", description="about")
+    assert several.descriptions == {"b": "the second"}

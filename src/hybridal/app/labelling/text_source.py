@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.app.app_errors import TooLargeError
+from hybridal.app.labelling.classes import LONGEST_DESCRIPTION
 from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, GivenRow, Row
 from hybridal.core.task_source import check_labels
 from hybridal.errors import UserError
@@ -171,6 +172,7 @@ class Preview:
         duplicates: How many have the text of an earlier row.
         labelled: How many have a label.
         labels: How often each class occurs.
+        descriptions: What a column says of the classes.
         multi_label: Whether a text may have several classes.
         problem: Why the file cannot be read with these columns; the counts are then 0.
         notices: What its reader warned of, once for each file: for example, that other sheets are not read.
@@ -184,6 +186,7 @@ class Preview:
     duplicates: int = 0
     labelled: int = 0
     labels: Mapping[str, int] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
     multi_label: bool = False
     problem: str = ""
     notices: Sequence[str] = ()
@@ -214,6 +217,7 @@ def preview_file(
     most: int,
     multi_label: bool | None = None,
     label_separator: str | None = None,
+    description: str | None = None,
 ) -> Preview:
     """Preview a file with the chosen columns, or with those that its first rows suggest.
 
@@ -223,6 +227,7 @@ def preview_file(
         most: Refuse files with more rows.
         multi_label: Whether a text may have several classes; None if the labels tell.
         label_separator: What stands between the classes in a cell.
+        description: The column that describes the class of each row.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -232,10 +237,17 @@ def preview_file(
     ('body', ['Hello', 'ham'], 3, 1, 1, {'ham': 1})
     """
     with _warnings() as notices:
-        return replace(_preview(path, chosen, most, multi_label, label_separator), notices=notices)
+        return replace(_preview(path, chosen, most, multi_label, label_separator, description), notices=notices)
 
 
-def _preview(path: Path, chosen: Columns | None, most: int, multi_label: bool | None, separator: str | None) -> Preview:
+def _preview(
+    path: Path,
+    chosen: Columns | None,
+    most: int,
+    multi_label: bool | None,
+    separator: str | None,
+    description: str | None,
+) -> Preview:
     check_unpacked_size(path, most)
     begins = next(read_tables(path, [], others=True))
     if not begins.columns:
@@ -245,7 +257,10 @@ def _preview(path: Path, chosen: Columns | None, most: int, multi_label: bool | 
     found = Preview([*begins.columns], [list(row) for row in zip(*cells, strict=True)], columns)
     try:
         label = _label_column(columns.label, multi_label, separator)
-        rows = read_rows(path, columns.text, label, columns.id, most, drop_empty=True, drop_duplicates=True)
+        options = {"drop_empty": True, "drop_duplicates": True, "others": description is not None}
+        rows = read_rows(path, columns.text, label, columns.id, most, **options)
+        if description is not None and description not in rows.table.columns:
+            return replace(found, problem=f"{path}: there is no column '{description:.40}'.")
         _check_lengths(rows)
     except NoColumnError as error:
         return replace(found, problem=f"{error.found}.")
@@ -262,8 +277,20 @@ def _preview(path: Path, chosen: Columns | None, most: int, multi_label: bool | 
         duplicates=rows.duplicates,
         labelled=sum(label is not None for label in rows.labels),
         labels=dict(labels.most_common()),
+        descriptions={} if description is None else _descriptions(rows, description, several),
         multi_label=several,
     )
+
+
+def _descriptions(rows: Rows, column: str, several: bool) -> dict[str, str]:
+    """The first description of each class, from rows with one class."""
+    found: dict[str, str] = {}
+    labels = as_sets(rows.labels) if several else rows.class_names
+    for label, value in zip(labels, rows.table.columns[column], strict=True):
+        names = [*names_of([label])]
+        if len(names) == 1 and (words := " ".join(_written(value).split())):
+            found.setdefault(names[0], words[:LONGEST_DESCRIPTION])
+    return found
 
 
 def _cell(value: Any) -> str:

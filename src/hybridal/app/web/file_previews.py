@@ -53,6 +53,7 @@ class PreviewSchema(Schema):
     duplicates: int
     labelled: int = Field(description="How many rows have a label.")
     labels: dict[str, int]
+    descriptions: dict[str, str] = Field(description="What a column says of the classes.")
     multi_label: bool = Field(description="Whether a text of the file may have several classes.")
     problem: str
     notices: list[str]
@@ -66,6 +67,7 @@ def preview_upload(
     chosen: Columns | None,
     multi_label: bool | None = None,
     label_separator: str = "",
+    description: str = "",
 ) -> PreviewSchema:
     """Preview a file, and keep it until its texts are added.
 
@@ -77,6 +79,7 @@ def preview_upload(
         chosen: Its columns; None guesses them.
         multi_label: Whether a text may have several classes; None if the labels tell.
         label_separator: What stands between the classes in a cell.
+        description: The column that describes the class of each row, or "".
 
     Returns:
         The preview, with the token of the file.
@@ -88,7 +91,7 @@ def preview_upload(
     try:
         with held.opened(token, person) as kept:
             path = kept.path
-            found = preview_file(path, chosen, MAX_ROWS, multi_label, label_separator or None)
+            found = preview_file(path, chosen, MAX_ROWS, multi_label, label_separator or None, description or None)
     except UserError:
         if file is not None:
             held.drop(token)

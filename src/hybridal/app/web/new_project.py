@@ -53,10 +53,12 @@ def preview_new_texts(
     label: LabelColumns = [],  # noqa: B006 (FastAPI copies it)
     id: Column = "",
     label_separator: Separator = "",
+    description: Column = "",
     multi_label: Annotated[bool | None, Form(description="None: the labels tell.")] = None,
 ) -> PreviewSchema:
     """Preview a file for a new project; without a column for `text` the columns are guessed."""
-    return preview_upload(held, OPERATOR, file, upload, chosen_columns(text, label, id), multi_label, label_separator)
+    columns = chosen_columns(text, label, id)
+    return preview_upload(held, OPERATOR, file, upload, columns, multi_label, label_separator, description)
 
 
 @router.get("/uploads/{upload}")
@@ -88,6 +90,7 @@ class NewProjectSchema(Schema):
     )
     backbone: str | None = Field(None, max_length=200, description="The encoder; `auto` lets the labels choose.")
     budget: int | None = Field(None, description="Labels planned.")
+    page_language: str = Field("", max_length=20, description="Of the pages for people who have not chosen one.")
     validation_share: float | None = Field(None, description="Share of the labels set aside for validation.")
 
 
@@ -168,7 +171,12 @@ def _plan(given: NewProjectSchema, held: HeldFiles, host: Host) -> tuple[Project
     backbone = given.backbone or encoders(host)[0]
     if backbone not in encoders(host):
         raise UserError(f"There is no encoder '{backbone:.40}' to choose; take one of {', '.join(encoders(host))}.")
-    settings = {"backbone": backbone, "budget": given.budget, "validation_share": given.validation_share}
+    settings = {
+        "backbone": backbone,
+        "budget": given.budget,
+        "validation_share": given.validation_share,
+        "page_language": given.page_language,
+    }
     plan = ProjectPlan(
         replace(source, name=name, multi_label=given.multi_label),
         [entry(one) for one in given.classes],

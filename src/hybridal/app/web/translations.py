@@ -127,10 +127,11 @@ def catalogue_path(language: str) -> Path:
 
 
 def language_of(request: Request) -> str:
-    """The language that this browser chose on a page, else the best of its preferences, else English."""
-    chosen = request.cookies.get(COOKIE)
-    if chosen is not None and chosen in LANGUAGES:
-        return chosen
+    """The language that this browser chose on a page, else the project's, else the best of its preferences."""
+    project = getattr(request.app.state, "project", None) if "app" in request.scope else None
+    for chosen in (request.cookies.get(COOKIE), project and project.page_language):
+        if chosen is not None and chosen in LANGUAGES:
+            return str(chosen)
     wanted = _preferences(request.headers.get("accept-language", ""))
     found: str | None = negotiate_locale(wanted, LANGUAGES, sep="-")
     return found or SOURCE

@@ -68,3 +68,18 @@ def test_wishes_reach_the_trainer(owner: Visit, annotator: Visit, project: Proje
     for request, visit in (("train", annotator), ("retry", annotator), ("finish", owner)):
         assert visit.post("/api/trainer", {"request": request}).json() == {"ok": True}
         assert visit.get("/api/trainer").json()["request"] == request
+
+
+def test_the_project_has_a_language_for_people_who_have_not_chosen_one(owner: Visit) -> None:
+    def language(**headers: str) -> str:
+        return str(owner.client.get("/settings", headers=headers).headers["content-language"])
+
+    assert language(**{"accept-language": "fr"}) == "fr"
+    assert owner.patch("/api/settings", {"page_language": "de"}).json()["page_language"] == "de"
+    assert language(**{"accept-language": "fr"}) == "de"
+    owner.client.cookies.set("hybridal-language", "ja")
+    assert language() == "ja"
+    owner.client.cookies.delete("hybridal-language")
+    assert owner.patch("/api/settings", {"page_language": "../de"}).status_code == 400
+    assert owner.patch("/api/settings", {"page_language": "xx"}).status_code == 200  # of a newer version, perhaps
+    assert language(**{"accept-language": "fr"}) == "fr"

@@ -85,6 +85,7 @@ def test_a_file_is_looked_at_and_nothing_is_added(owner: Visit) -> None:
         "duplicates": 1,
         "labelled": 2,
         "labels": {"good": 1, "poor": 1},
+        "descriptions": {},
         "multi_label": False,
         "problem": "",
         "notices": [],

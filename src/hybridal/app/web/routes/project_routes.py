@@ -33,6 +33,7 @@ SHOWN_SETTINGS = (
     *("budget", "batch", "validation_first", "validation_share", "overlap", "overlap_people", "on_disagreement"),
     "consensus_per",
     *("lease_seconds", "show_predictions", "preselect", "look_alikes", "open_classes", "newcomers"),
+    "page_language",
     *("backbone", "schedule", "protocol", "acquisition"),
 )
 
@@ -81,6 +82,9 @@ class SettingsChange(Schema):
     )
     open_classes: bool | None = None
     newcomers: Literal["annotator", "reviewer", "none"] | None = None
+    page_language: str | None = Field(
+        None, max_length=20, description="Of the pages for people who have not chosen one; empty: their browser's."
+    )
     protocol: str | None = Field(None, max_length=40)
     max_length: int | None = Field(None, ge=8, le=8192, description="Tokens of a text that the model reads.")
 

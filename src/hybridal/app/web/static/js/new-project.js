@@ -24,7 +24,7 @@ let areClassesTyped = false;
 
 export function newProject() {
   fields.file.addEventListener("change", () => read(true));
-  for (const name of ["text", "label", "id", "label_separator"]) fields[name].addEventListener("change", () => read(false));
+  for (const name of ["text", "label", "id", "description", "label_separator"]) fields[name].addEventListener("change", () => read(false));
   for (const radio of fields.kind) radio.addEventListener("change", changeKind);
   fields.classes.addEventListener("input", () => ((areClassesTyped = true), showClasses()));
   fields.language.addEventListener("change", () => (fields.backbone.value = fields.language.value || fields.backbone.options[0].value));
@@ -81,7 +81,7 @@ function body(isNew) {
   if (isNew) given.set("file", fields.file.files[0]);
   else {
     given.set("upload", token);
-    for (const name of ["text", "id", "label_separator"]) given.set(name, fields[name].value);
+    for (const name of ["text", "id", "description", "label_separator"]) given.set(name, fields[name].value);
     for (const label of labels()) given.append("label", label);
   }
   if (isKindChosen || !isNew) given.set("multi_label", isSeveral());
@@ -104,7 +104,7 @@ function show(found, isNew) {
   byId("choose-suggested").hidden = !columnsOf(found, "label").length;
   choice("empty", found.empty, tn("Skip {n} row without a text", "Skip {n} rows without a text", found.empty));
   choice("duplicates", found.duplicates, tn("Skip {n} duplicate text", "Skip {n} duplicate texts", found.duplicates));
-  if (!areClassesTyped) fields.classes.value = fileClasses.join("\n");
+  if (!areClassesTyped) fields.classes.value = fileClasses.map((name) => [name, found.descriptions[name]].filter(Boolean).join(": ")).join("\n");
   showClasses();
   showStatus(found.problem, true);
   if (isNew) showSteps(true);
@@ -201,6 +201,7 @@ function plan() {
     invitations: people,
     backbone: fields.backbone.value,
     budget: Number(fields.budget.value),
+    page_language: fields.page_language.value,
     validation_share: Number(fields.validation_share.value),
   };
 }

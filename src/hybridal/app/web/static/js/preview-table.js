@@ -2,12 +2,13 @@
 import { el } from "./dom.js";
 import { t } from "./i18n.js";
 
-const COLUMNS = ["text", "label", "id"];
+const COLUMNS = ["text", "label", "id", "description"];
 
-/** Lists the columns of a file with the guessed ones chosen; there may be several columns of labels. */
+/** Lists the columns of a file with the guessed ones chosen; there may be several columns of labels. No column of descriptions is guessed. */
 export function showColumns(form, found) {
   for (const name of COLUMNS) {
     const select = form.elements[name];
+    if (!select) continue; // only new projects take descriptions from a file
     const chosen = columnsOf(found, name);
     const options = found.columns.map((column) => el("option", { value: column, selected: chosen.includes(column) }, column));
     const none = el("option", { value: "", selected: !chosen.length }, t("none"));
