@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybridal.measures import look_alikes as module
 from hybridal.measures.look_alikes import SIMILARITY, look_alikes, normalised, shingles, signatures, similarity
 
 WORDS = [
@@ -133,3 +135,17 @@ def test_progress_ends_with_the_last_text() -> None:
     seen: list[int] = []
     look_alikes(["one", "two", "three"], on_progress=seen.append)
     assert seen == [3]
+
+
+def test_texts_that_are_almost_look_alikes_are_not_all_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(1)
+    given = [
+        f"parcel {rng.random()} to {''.join(rng.choices('abcdef', k=9))} arrives on monday or later" for _ in range(400)
+    ]
+    assert 0.3 < np.mean([jaccard(given[0], one) for one in given[1:]]) < SIMILARITY - 0.1
+    counted = Mock(side_effect=similarity)
+    monkeypatch.setattr(module, "similarity", counted)
+    assert look_alikes([*given, *reversed(given)]).tolist() == [*range(400), *reversed(range(400))]
+    late = [f"{text} today" for text in given[-50:]]
+    assert look_alikes([*given, *late]).tolist()[400:] == [*range(350, 400)], "late ones of many are found, too"
+    assert counted.call_count < 20 * 850

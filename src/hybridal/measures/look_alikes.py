@@ -24,6 +24,7 @@ Hashes = NDArray[np.uint64]
 _BANDS, _MINIMA_PER_BAND = 16, 4  # of 10,000 pairs with a similarity of 0.8, two have no band in common
 _MINIMA = _BANDS * _MINIMA_PER_BAND
 _CHARACTERS_PER_CHUNK = 1_000_000
+_TEXTS_PER_BAND, _COMPARED = 16, 16
 _MARGIN = 0.2  # four standard errors of a similarity that 64 minima estimate
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _RNG = np.random.default_rng(20260801)  # any seed; the same signatures in every process
@@ -111,31 +112,42 @@ def signatures(texts: Sequence[str]) -> NDArray[np.uint32]:
 
 
 class _Search:
-    """The first texts of all groups so far, in a table of bands."""
+    """The first texts of all groups so far, in a table of bands.
+
+    Thousands of texts may be just too different to be look-alikes, and be in the same few bands. So a band keeps few
+    texts, which its other bands tell apart, and few candidates are compared exactly: the work per text is limited.
+    """
 
     def __init__(self, texts: Sequence[str], threshold: float) -> None:
         self._threshold = threshold
         self._tables: list[defaultdict[int, list[int]]] = [defaultdict(list) for _ in range(_BANDS)]
-        self._signatures: dict[int, NDArray[np.uint32]] = {}
+        self._signatures = np.empty((len(texts), _MINIMA), dtype=np.uint32)
         self._shingles = lru_cache(maxsize=2000)(lambda at: shingles(texts[at]))
 
     def first_of(self, at: int, signature: NDArray[np.uint32]) -> int:
         """The first text of the group that a text joins; itself if it begins one."""
         bands = _bands(signature)
-        candidates = sorted(
-            {one for table, band in zip(self._tables, bands, strict=True) for one in table.get(band, ())}
-        )
-        best, found = self._threshold, at
-        if candidates:
-            estimates = (np.stack([self._signatures[one] for one in candidates]) == signature).mean(axis=1)
-            for place in np.flatnonzero(estimates >= self._threshold - _MARGIN):
-                exact = similarity(self._shingles(at), self._shingles(candidates[place]))
-                if exact > best or (exact == best and found == at):  # of equally similar texts the first
-                    best, found = exact, candidates[place]
+        best, found = 0.0, at
+        for candidate in self._candidates(bands, signature):
+            exact = similarity(self._shingles(at), self._shingles(candidate))
+            if exact >= self._threshold and (exact, -candidate) > (best, -found):
+                best, found = exact, candidate
         if found == at:
             self._signatures[at] = signature
             for table, band in zip(self._tables, bands, strict=True):
-                table[band].append(at)
+                if len(table[band]) < _TEXTS_PER_BAND:
+                    table[band].append(at)
+        return found
+
+    def _candidates(self, bands: Sequence[int], signature: NDArray[np.uint32]) -> list[int]:
+        """The texts that are probably the most similar."""
+        alike = {one for table, band in zip(self._tables, bands, strict=True) for one in table.get(band, ())}
+        if not alike:
+            return []
+        rows = np.array(sorted(alike), dtype=np.int64)
+        estimates = (self._signatures[rows] == signature).mean(axis=1)
+        order = np.argsort(-estimates, kind="stable")[:_COMPARED]
+        found: list[int] = rows[order[estimates[order] >= self._threshold - _MARGIN]].tolist()
         return found
 
 

@@ -19,6 +19,7 @@ from hybridal.app.project import Project
 from hybridal.app.web.project_threads import in_thread
 
 ROWS_PER_TRANSACTION = 100  # so that annotations hardly wait for the database
+GROUPING_DELAY = 2.0  # seconds; the first pages need the processor
 CHECK_SECONDS = 30.0  # between two checks for interrupted work
 log = logging.getLogger(__name__)
 
@@ -31,12 +32,22 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         while True:
             try:
                 await catch_up(app.state.project)
+            except SQLAlchemyError:
+                log.exception("A change of a class or rule has not reached all texts yet; it will be resumed.")
+            await sleep(CHECK_SECONDS)
+
+    async def group() -> None:
+        await sleep(GROUPING_DELAY)
+        while True:
+            try:
+                await in_thread(group_texts, app.state.project)
             except (SQLAlchemyError, CalledProcessError):
-                log.exception("A change of a class, rule or file has not reached all texts yet; it will be resumed.")
+                log.exception("Texts that are almost the same were not found; it will be tried again.")
             await sleep(CHECK_SECONDS)
 
     async with create_task_group() as tasks:
         tasks.start_soon(resume)
+        tasks.start_soon(group)
         yield
         tasks.cancel_scope.cancel()
 
@@ -47,7 +58,6 @@ async def catch_up(project: Project) -> None:
         await in_thread(_update_texts, project, part)
     while await in_thread(_settle, project):
         pass
-    await in_thread(group_texts, project)
 
 
 def rows_left(project: Project) -> Sequence[int]:

@@ -10,10 +10,10 @@ from sqlalchemy import update
 
 from hybridal.app.db.schema import Text
 from hybridal.app.insight.annotator_agreement import ratings
-from hybridal.app.labelling.look_alikes import find_groups
+from hybridal.app.labelling.look_alikes import find_groups, groups_are_known
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project
-from hybridal.app.web.background_updates import catch_up
+from hybridal.app.web import background_updates
 
 from ...labelling.test_look_alikes import made, parcel
 from ...made_up import consensus, me, people
@@ -47,7 +47,7 @@ def test_one_answer_labels_look_alikes_and_is_undone(visit: Visit, parcels: Proj
         assert reply["copies"] == 2
         assert reply["counts"] | {"labelled": 3, "copied": 2} == reply["counts"]
     assert {*consensus(parcels)} == {item["id"], left, alike[2]["id"]}
-    listed = {one["id"]: one["group"] for one in visit.get("/api/texts").json()["items"]}
+    listed = {one["id"]: one.get("group") for one in visit.get("/api/texts").json()["items"]}
     assert len({group for id, group in listed.items() if id.startswith("p")}) == 1
     assert {group for id, group in listed.items() if id.startswith("o")} == {None}
     history = visit.get(f"/api/texts/{left}").json()["annotations"]
@@ -86,12 +86,24 @@ def test_sets_of_classes_are_copied_and_decisions_are_not(tmp_path: Path) -> Non
     project.close()
 
 
-def test_the_server_finds_look_alikes(tmp_path: Path) -> None:
+def test_the_server_finds_look_alikes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background_updates, "GROUPING_DELAY", 0.0)
     rows = [(f"p{n}", parcel(n), None) for n in range(4)]
     project = Project.create(Source("new", rows, ("a", "b")), tmp_path / "p")
-    visit = signed_in(local(project), me(project))
+    app = local(project)
+    visit = signed_in(app, me(project))
     assert visit.get("/api/look-alikes", id="p0").json()["items"] == []
-    asyncio.run(catch_up(project))
+
+    def is_found() -> bool:
+        with project.reads() as session:
+            return groups_are_known(session)
+
+    async def serve() -> None:
+        async with background_updates.lifespan(app):
+            while not is_found():
+                await asyncio.sleep(0.02)
+
+    asyncio.run(serve())
     assert visit.get("/api/look-alikes", id="p0").json()["items"]
     project.close()
 

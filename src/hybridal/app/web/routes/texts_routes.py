@@ -59,7 +59,9 @@ class TextSummary(Schema):
     prediction: PredictionSchema | None
     deleted: bool
     similarity: float | None = Field(default=None, description="Similarity to the text of the query `like`.")
-    group: int | None = Field(default=None, description="Texts with the same number are almost the same.")
+    group: int | None = Field(
+        None, exclude_if=lambda value: value is None, description="Texts with the same number are almost the same."
+    )
     classes: ShownClasses = None
     decisions: ShownDecisions = None
 
