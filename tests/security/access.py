@@ -48,6 +48,9 @@ ANNOTATOR = {
 }
 REVIEWER = {
     ("GET", "/review"),
+    ("GET", "/results"),
+    ("GET", "/api/shares"),
+    ("GET", "/api/shares/file.{kind}"),
     ("GET", "/export"),
     ("GET", "/api/review"),
     ("GET", "/api/agreement"),
@@ -66,6 +69,7 @@ OWNER = {
     ("GET", "/people"),
     ("GET", "/settings"),
     ("PATCH", "/api/settings"),
+    ("POST", "/api/shares/draw"),
     ("POST", "/api/texts"),
     ("POST", "/api/texts/preview"),
     ("GET", "/api/uploads/{upload}"),

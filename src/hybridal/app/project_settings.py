@@ -24,6 +24,7 @@ DEFAULTS: Mapping[str, Any] = {
     "batch": 16,
     "validation_first": 10,
     "validation_share": 0.05,  # 50 of 800 with the first ten; more does not help (docs/findings.md)
+    "random_labels": 0,  # validation labels that the page Results asked for; until there are as many, they come first
     "overlap": 0.0,  # share of the texts that several people label
     "overlap_people": 2,  # how many people label each of those
     "on_disagreement": "adjudication",

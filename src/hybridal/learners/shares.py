@@ -18,7 +18,8 @@ from hybridal.errors import UserError
 from hybridal.loop.initial import partly_labelled
 from hybridal.measures.shares.groups import By, Groups, group_by
 from hybridal.measures.shares.labelled_texts import LabelledTexts
-from hybridal.measures.shares.share_sentences import gain_sentence, methods, plan_sentence, sentence
+from hybridal.measures.shares.share_methods import methods
+from hybridal.measures.shares.share_sentences import gain_sentence, plan_sentence, sentence
 from hybridal.measures.shares.share_table import Basis, Progress, ShareTable, no_progress, share_table
 from hybridal.models.training import forward_passes
 from hybridal.randomness import stream

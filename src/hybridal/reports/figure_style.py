@@ -194,11 +194,12 @@ def save(figures: Mapping[str, Drawn], folder: Path, formats: Sequence[str] = FO
     for name, drawn in figures.items():
         for format in formats:
             written.append(folder / f"{name}.{format}")
-            write_whole(written[-1], _content(drawn, format, name))
+            write_whole(written[-1], file_content(drawn, format, name))
     return written
 
 
-def _content(drawn: Drawn, format: str, name: str) -> bytes:
+def file_content(drawn: Drawn, format: str, name: str) -> bytes:
+    """Return a figure as the content of a file in one of the `FORMATS`."""
     if format == "svg":
         # A file has no page that defines the variables: replace each by its fallback.
         svg = re.sub(r"var\(--[a-z-]+, ([^()]*)\)", r"\1", drawn.svg(name))

@@ -9,16 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from hybridal.measures.shares.groups import PERIODS, By
+from hybridal.measures.shares.share_methods import methods
 from hybridal.measures.shares.share_sentences import (
     confidence_of,
     gain_sentence,
-    methods,
     sentence,
     unit_of,
 )
 from hybridal.measures.shares.share_table import Line, ShareTable
 from hybridal.reports.figure_kit import drawing, key, label_outside, mark, paneled, rows
-from hybridal.reports.figure_style import INK, MUTED, Drawn, save
+from hybridal.reports.figure_style import INK, MUTED, Drawn, file_content, save
 from hybridal.reports.number_formats import plain
 from hybridal.reports.share_tables import NAME, table_of_shares
 from hybridal.reports.table_formats import to_csv, to_markdown
@@ -114,6 +114,16 @@ def page_of_shares(table: ShareTable) -> str:
     gain = gain_sentence(table)
     parts = ["# Shares", "\n".join(f"- {line}" for line in found), gain, to_markdown(written) if written else ""]
     return "\n\n".join([*filter(None, parts), "## Methods", methods(table)]) + "\n"
+
+
+def content_of(table: ShareTable, kind: str) -> bytes:
+    """Return one of the files that `write_shares` writes."""
+    written = table_of_shares(table)
+    if kind == "csv":
+        return to_csv(written).encode() if written else b""
+    if kind == "md":
+        return page_of_shares(table).encode()
+    return file_content(figure_of_shares(table), kind, NAME)
 
 
 def write_shares(table: ShareTable, folder: Path) -> list[Path]:

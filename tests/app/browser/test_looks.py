@@ -14,7 +14,18 @@ from .window import Window, go_and_settle
 
 pytestmark = pytest.mark.browser
 
-PATHS = ("/", "/texts", "/progress", "/review", "/export", "/people", "/settings", "/programs", "/programs/api")
+PATHS = (
+    "/",
+    "/texts",
+    "/progress",
+    "/review",
+    "/results",
+    "/export",
+    "/people",
+    "/settings",
+    "/programs",
+    "/programs/api",
+)
 
 HERE = Path(__file__).parent
 CONTRASTS, NAMELESS = ((HERE / name).read_text(encoding="utf-8") for name in ("contrasts.js", "nameless.js"))

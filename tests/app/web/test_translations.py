@@ -195,7 +195,7 @@ def sources() -> set[str]:
     found: set[str] = set()
     for path in SCRIPTS:
         found |= {text if isinstance(text, str) else text[0] for _, text in messages(path)}
-    served = ("measures/advice.py", "reports/encoder_story.py")
+    served = ("measures/advice.py", "measures/shares/share_sentences.py", "reports/encoder_story.py")
     modules = [*WEB.parent.rglob("*.py"), *(WEB.parents[1] / name for name in served)]
     for method, paths in (("python", modules), ("jinja2", TEMPLATES)):
         for path in paths:

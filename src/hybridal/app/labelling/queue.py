@@ -28,7 +28,7 @@ from sqlalchemy.orm import Session, aliased
 
 from hybridal.app.db.connect import exclusive, execute
 from hybridal.app.db.pipelining import PIPELINED
-from hybridal.app.db.schema import Lease, Person, QueuedText, ServedText, Tally, Text, Vote, now
+from hybridal.app.db.schema import Draw, Lease, Person, QueuedText, ServedText, Tally, Text, Vote, now
 from hybridal.app.labelling.texts import chunks
 from hybridal.app.project_settings import read
 from hybridal.randomness import stream
@@ -82,10 +82,13 @@ def _some(source: str, found: Select[Any], order: Any) -> Select[Any]:
 _QUEUED = select(QueuedText.text_row).where(
     _FREE.where(Text.row == QueuedText.text_row, Text.split == "pool").correlate(QueuedText).scalar_subquery() > 0
 )
+# Uploads first, then one draw after the other: a later draw counts once the texts of those before are labelled.
+_LATER_DRAW = select(Draw.number).where(Draw.number == Text.draw, ~Draw.upload).correlate(Text).scalar_subquery()
+_IN_DRAWS = func.coalesce(_LATER_DRAW, 0) + Text.random_order
 _MINE = select(Lease.text_row).join(Text).where(Lease.person_number == _ME, Text.open)
 _OFFERS = union_all(
     _some("mine", _MINE, Lease.until),
-    _some("validation", _FREE.where(Text.split == "validation"), Text.random_order),
+    _some("validation", _FREE.where(Text.split == "validation"), _IN_DRAWS),
     _some("begun", _FREE.where(Text.vote_count > _ZERO), Text.random_order),
     _some("queue", _QUEUED, QueuedText.rank),
     _some("pool", _FREE.where(Text.split == "pool"), Text.random_order),
@@ -171,8 +174,13 @@ def lease_texts(
     in_order = _free(session, {**asked, "folded": False, "rows": first}, _FREE_OF_THESE, groups)
     begin = [*islice(in_order, max(0, n - len(rows)))]
     open_places = n - len(rows) - len(begin)
-    splits = next_splits(
-        open_places, seen[0].validation, seen[0].pool, settings["validation_first"], settings["validation_share"]
+    splits = ["validation"] * max(0, min(open_places, settings["random_labels"] - seen[0].validation))
+    splits += next_splits(
+        open_places - len(splits),
+        seen[0].validation + len(splits),
+        seen[0].pool,
+        settings["validation_first"],
+        settings["validation_share"],
     )
 
     def has_hidden(rows: Sequence[int]) -> bool:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import exclusive
@@ -14,6 +14,7 @@ from hybridal.app.db.schema import Annotation, Person, QueuedText, Text, Vote
 from hybridal.app.labelling.annotations import withdraw
 from hybridal.app.labelling.consensus import counts, lock_texts
 from hybridal.app.labelling.texts import chunks, record_draw, reserve, reserved
+from hybridal.app.project_settings import read, write
 from hybridal.randomness import stream
 
 
@@ -25,6 +26,21 @@ def grow_reserve(session: Session, settings: Mapping[str, Any]) -> None:
     """
     exclusive(session)
     set_aside(session, settings, reserve(counts(session)["texts"], settings) - reserved(session))
+
+
+def draw_labels(session: Session, n: int) -> int:
+    """Let people be asked next for n more random labels; return how many texts were drawn for that.
+
+    Texts that were drawn before and that nobody has seen yet come first. As many more are set aside as it takes, and
+    the queue asks for them before all others.
+    """
+    exclusive(session)
+    seen = select(Annotation.text_row).join(Person).where(Person.kind != "llm")
+    unseen = (Text.split == "validation", Text.deleted.is_(None), Text.row.not_in(seen))
+    waiting = session.scalar(select(func.count()).select_from(Text).where(*unseen)) or 0
+    drawn = set_aside(session, read(session), n - waiting)
+    write(session, {"random_labels": counts(session)["validation"] + min(n, waiting + drawn)})
+    return drawn
 
 
 def set_aside(session: Session, settings: Mapping[str, Any], n: int) -> int:

@@ -56,6 +56,7 @@ PAGES = (
     Page("/texts", "texts", translatable("Texts")),
     Page("/progress", "progress", translatable("Progress")),
     Page("/review", "review", translatable("Review"), "reviewer"),
+    Page("/results", "results", translatable("Results"), "reviewer"),
     Page("/export", "export", translatable("Export"), "reviewer"),
     Page("/people", "people", translatable("People"), "owner"),
     Page("/settings", "settings", translatable("Settings"), "owner"),
