@@ -108,6 +108,14 @@ def test_texts_are_literals(script: Path) -> None:
         assert len(re.findall(CALL, source)) == len(re.findall(rf'{CALL}\s*"', source))
 
 
+@pytest.mark.parametrize("script", SCRIPTS, ids=relative)
+def test_every_marked_text_of_a_script_is_collected(script: Path) -> None:
+    """Babel sees no call inside the arguments of another, nor one with braces inside a template string."""
+    if script.name != "i18n.js":
+        calls = re.findall(rf'{CALL}\s*"', without_comments(script.read_text()))
+        assert len(list(messages(script))) == len(calls)
+
+
 def test_plural_texts_differ_only_in_their_words() -> None:
     for script in SCRIPTS:
         for line, text in messages(script):

@@ -94,9 +94,10 @@ function toggle(name) {
 function proposal(item) {
   const names = [...predicted(item)].map(([name, probability]) => `${name}, ${percent(probability)}`);
   const given = suggested(item);
+  const none = t("none of these");
   const sentence =
-    (item.prediction && t("Predicted: {names}", { names: names.join("; ") || t("none of these") })) ??
-    ((item.suggestions || given.length) && t("Suggested by the file: {names}", { names: given.join("; ") || t("none of these") }));
+    (item.prediction && t("Predicted: {names}", { names: names.join("; ") || none })) ??
+    ((item.suggestions || given.length) && t("Suggested by the file: {names}", { names: given.join("; ") || none }));
   return el("p", { id: "proposed", class: "unseen", hidden: !sentence }, sentence || null);
 }
 

@@ -114,8 +114,9 @@ function show(found, isNew) {
 function facts({ rows, empty, duplicates, labelled }) {
   const counted = tn("{n} row", "{n} rows", rows);
   const texts = tn("{n} different text", "{n} different texts", rows - empty - duplicates);
+  const given = tn("{n} with a label", "{n} with a label", labelled);
   return labelled
-    ? t("{rows}, {texts}, {labelled}.", { rows: counted, texts, labelled: tn("{n} with a label", "{n} with a label", labelled) })
+    ? t("{rows}, {texts}, {labelled}.", { rows: counted, texts, labelled: given })
     : t("{rows}, {texts}.", { rows: counted, texts });
 }
 

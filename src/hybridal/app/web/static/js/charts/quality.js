@@ -75,10 +75,11 @@ export function confusionMatrix({ cells, classes }, several, linked) {
   const head = el("tr", {}, el("td", {}), ...columns.map((name) => el("th", { scope: "col", title: name }, el("span", {}, nameOf(name)))));
   const body = rows.map((label) => el("tr", {}, el("th", { scope: "row" }, nameOf(label)), ...columns.map((predicted) => cell(label, predicted))));
   const title = t("Confusion matrix");
+  const only = t("Only the {n} classes with the most errors are shown.", { n: whole(MAX_CLASSES) });
   return el(
     "figure",
     { class: "card wide" },
-    el("figcaption", {}, el("h2", {}, title), el("p", {}, about(several, linked), names.length < used.length ? ` ${t("Only the {n} classes with the most errors are shown.", { n: whole(MAX_CLASSES) })}` : "")),
+    el("figcaption", {}, el("h2", {}, title), el("p", {}, about(several, linked), names.length < used.length ? ` ${only}` : "")),
     el(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
