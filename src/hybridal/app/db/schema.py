@@ -387,6 +387,33 @@ class Consensus(Base):
     annotation_number: Mapped[int] = mapped_column(ForeignKey("annotations.number"), index=True)
 
 
+class Recheck(Base):
+    """A text whose label a version of the codebook touches, so that somebody shall look at it again.
+
+    Attributes:
+        rank: Its place in the queue; the lowest first.
+        reason: Why it is queued: it had the `class`, the `model` predicts the class, or it is `similar` to its texts.
+        class_number: The consensus when the version was made.
+        label_set: The same, if a text may have several classes.
+        state: `open`, `done` once a person has answered under this version or a later one, or `dismissed`.
+    """
+
+    __tablename__ = "rechecks"
+
+    version: Mapped[int] = mapped_column(ForeignKey("codebook_versions.number"), primary_key=True)
+    text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
+    rank: Mapped[int]
+    reason: Mapped[str]
+    class_number: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
+    label_set: Mapped[int | None] = mapped_column(ForeignKey("label_sets.number"))
+    state: Mapped[str] = mapped_column(default="open")
+
+    __table_args__ = (
+        Index("rechecks_of_a_text", "text_row"),
+        Index("rechecks_open", "version", "rank", **_where("state = 'open'")),
+    )
+
+
 class Tally(Base):
     """A single row of counts that each annotation updates, so that no request counts all texts.
 

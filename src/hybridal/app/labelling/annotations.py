@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.app_errors import ConflictError, GoneError, MissingError
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import execute
-from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, ServedText, Setting, Tally, Text, Vote
+from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, Recheck, ServedText, Setting, Tally, Text, Vote
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.codebook import NEWEST_VERSION
 from hybridal.app.labelling.consensus import (
@@ -26,6 +26,7 @@ from hybridal.app.labelling.consensus import (
     votes_on,
 )
 from hybridal.app.labelling.queue import lease_again
+from hybridal.app.labelling.rechecks import is_queued, people_outdated
 from hybridal.app.labelling.stored_class_sets import Label, active_numbers, label_columns, numbers_of
 from hybridal.errors import UserError
 
@@ -43,6 +44,7 @@ _LOOK = (
     .add_columns(MULTI_LABEL.scalar_subquery().label("multi_label"))
     .add_columns(NEWEST_VERSION.scalar_subquery().label("newest_version"))
     .add_columns(select(ServedText).where(ServedText.text_row == bindparam("row")).exists().label("served"))
+    .add_columns(select(Recheck).where(Recheck.text_row == bindparam("row")).exists().label("rechecked"))
     .add_columns(*(getattr(Tally, name).label(f"all_{name}") for name in COUNT_NAMES))
     .add_columns(Vote.person_number.label("voter"), *VOTE)
     .select_from(Tally)
@@ -141,7 +143,10 @@ def annotate(
     vote = accumulated(
         before.get(person.number), CastVote(person.kind, label, number, decides, flagged, copy_of is not None)
     )
-    moved = record_vote(session, text, person, before, _completed(session, vote), number)
+    votes: dict[int, CastVote | None] = {person.number: _completed(session, vote)}
+    if now.rechecked:
+        votes |= dict.fromkeys(people_outdated(session, text.row, {**before, **votes}))
+    moved = record_vote(session, text, before, votes, number, person)
     return {name: counts[name] + moved[name] for name in COUNT_NAMES}
 
 
@@ -303,4 +308,22 @@ def _add_withdrawal(session: Session, person: Person, text: Text, key: str, left
     withdrawal = Annotation(key=key, text_row=text.row, person_number=person.number, action="withdraw")
     session.add(withdrawal)
     session.flush()
-    record_vote(session, text, person, votes_on(session, text), left, withdrawal.number)
+    before, votes = votes_on(session, text), {person.number: left}
+    if is_queued(session, text.row):
+        votes = {**_votes_of_history(session, text), **votes}
+        votes |= dict.fromkeys(people_outdated(session, text.row, votes))
+    record_vote(session, text, before, votes, withdrawal.number, person)
+
+
+def _votes_of_history(session: Session, text: Text) -> dict[int, CastVote | None]:
+    """People's votes on a text as their annotations mean today, whether or not the codebook has changed since."""
+    given = select(Annotation).where(Annotation.text_row == text.row).order_by(Annotation.number)
+    history: dict[int, list[Annotation]] = {}
+    for one in session.scalars(given):
+        history.setdefault(one.person_number, []).append(one)
+    people = {number: session.get_one(Person, number) for number in history}
+    return {
+        number: _vote_after(session, people[number], not_withdrawn(annotations))
+        for number, annotations in history.items()
+        if people[number].kind == "person"
+    }

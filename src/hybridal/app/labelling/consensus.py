@@ -267,38 +267,46 @@ def settled_by_text(session: Session, rows: Sequence[int]) -> dict[int, Resoluti
 
 
 def record_vote(
-    session: Session, text: Text, person: Person, before: Mapping[int, CastVote], vote: CastVote | None, answer: int
+    session: Session,
+    text: Text,
+    before: Mapping[int, CastVote],
+    votes: Mapping[int, CastVote | None],
+    answer: int,
+    person: Person,
 ) -> Moved:
     """Replace a person's vote, and update what follows from it.
 
     Args:
         session: A session that has locked the text, since two people may annotate it at the same moment.
         text: The text.
-        person: The annotator.
         before: The votes on the text so far, by the number of the person.
-        vote: The new vote; None removes it.
+        votes: The person's new vote, and those of others that change with it; None removes a vote.
         answer: The number of the annotation that causes the change.
+        person: The annotator.
 
     Returns:
         The change of the project's counts.
     """
     after = dict(before)
-    if after.pop(person.number, None) is not None:
-        execute(session, _REMOVE_VOTE, row=text.row, person=person.number)
-    if vote is not None:
-        after[person.number] = vote
-        execute(
-            session,
-            _ADD_VOTE,
-            text_row=text.row,
-            person_number=person.number,
-            annotation_number=vote.number,
-            **label_columns(session, vote.label),
-            partial=vote.is_partial,
-            flagged=vote.flagged,
-            decides=vote.decides,
-            copied=vote.copied,
-        )
+    for number, vote in votes.items():
+        if vote == before.get(number):
+            continue
+        if after.pop(number, None) is not None:
+            execute(session, _REMOVE_VOTE, row=text.row, person=number)
+        if vote is not None:
+            after[number] = vote
+            execute(
+                session,
+                _ADD_VOTE,
+                text_row=text.row,
+                person_number=number,
+                annotation_number=vote.number,
+                **label_columns(session, vote.label),
+                partial=vote.is_partial,
+                flagged=vote.flagged,
+                decides=vote.decides,
+                copied=vote.copied,
+            )
     execute(session, _END_LEASE, row=text.row, person=person.number)
     return update_consensus(session, [Change(text, [*before.values()], [*after.values()], answer)])
 

@@ -337,6 +337,23 @@ def upgrade() -> None:
     )
     op.create_index("queued_texts_by_rank", "queued_texts", ["rank"])
     op.create_table(
+        "rechecks",
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("text_row", COUNTER, nullable=False),
+        sa.Column("rank", sa.Integer(), nullable=False),
+        sa.Column("reason", sa.String(), nullable=False),
+        sa.Column("class_number", COUNTER, nullable=True),
+        sa.Column("label_set", COUNTER, nullable=True),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.ForeignKeyConstraint(["class_number"], ["classes.number"], name="rechecks_refer_by_class_number"),
+        sa.ForeignKeyConstraint(["label_set"], ["label_sets.number"], name="rechecks_refer_by_label_set"),
+        sa.ForeignKeyConstraint(["text_row"], ["texts.row"], name="rechecks_refer_by_text_row"),
+        sa.ForeignKeyConstraint(["version"], ["codebook_versions.number"], name="rechecks_refer_by_version"),
+        sa.PrimaryKeyConstraint("version", "text_row", name="rechecks_key"),
+    )
+    op.create_index("rechecks_of_a_text", "rechecks", ["text_row"])
+    op.create_index("rechecks_open", "rechecks", ["version", "rank"], **where("state = 'open'"))
+    op.create_table(
         "consensus",
         sa.Column("text_row", COUNTER, nullable=False),
         sa.Column("class_number", COUNTER, nullable=True),
