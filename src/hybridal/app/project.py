@@ -20,9 +20,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from hybridal.app import project_settings as decided
+from hybridal.app.audit_log import log_action, shortened
 from hybridal.app.db.connect import Sessions, connect, reading, with_schema, writing
 from hybridal.app.db.migrations import migrate
-from hybridal.app.db.schema import Scoring, Setting, Tally, Trainer
+from hybridal.app.db.schema import Person, Scoring, Setting, Tally, Trainer
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.random_draws import grow_reserve
 from hybridal.app.labelling.requirements import begin_applying_rule
@@ -167,8 +168,10 @@ class Project:
         with closing(Project(folder, _reach(database_address(folder, db)))) as project, project.reads() as session:
             return project._begun(session)
 
-    def decide(self, settings: Mapping[str, Any], class_names: Sequence[str] = ()) -> None:
-        """Change settings, apply their consequences, and add new classes."""
+    def decide(
+        self, settings: Mapping[str, Any], class_names: Sequence[str] = (), person: Person | None = None
+    ) -> None:
+        """Change settings, apply their consequences, and add new classes; `person` is named in the audit log."""
         with self.sessions.begin() as session:
             before = decided.read(session)
             if settings.get("multi_label", before["multi_label"]) != before["multi_label"]:
@@ -177,6 +180,9 @@ class Project:
             session.flush()
             now = decided.read(session)
             changed = {name for name in now if now[name] != before[name]}
+            if changed:
+                values = {name: [shortened(one[name]) for one in (before, now)] for name in sorted(changed)}
+                log_action(session, person, "settings", "change", **values)
             if changed & {"overlap", "overlap_people"}:
                 draw_overlap(session, now)
             if changed & {"on_disagreement", "consensus_per"}:

@@ -25,6 +25,8 @@ PATHS = (
     "/settings",
     "/programs",
     "/programs/api",
+    "/codebook",
+    "/log",
 )
 
 HERE = Path(__file__).parent

@@ -62,6 +62,7 @@ def decided(project: Project) -> dict[str, Any]:
 @given(answers=st.lists(ANSWERS, min_size=1, max_size=8))
 def test_sets_of_hostile_names_are_read_again_as_they_were(kind: str, answers: list[Answer | None]) -> None:
     empty = {"source": "file", "split": "pool", "flagged": False, "comments": "", "at": "", "annotations": []}
+    empty |= {"group": None, "codebook": 1}
     lines = [{"id": str(at), "text": "x", "label": _shown(answer), **empty} for at, answer in enumerate(answers)]
     with scratch() as folder:
         path = folder / f"labels.{kind}"

@@ -31,13 +31,14 @@ from hybridal.app.exchange.table_files import (
     prediction_rows,
 )
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.classes import rename
+from hybridal.app.labelling.classes import find, put_in_group, rename
 from hybridal.app.labelling.text_source import Source, read_source
 from hybridal.app.labelling.texts import Added, Row, add_in_parts
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 from hybridal.system.scratch import scratch
 
+from ..made_up import make, me
 from .projects import NASTY, empty, made
 
 WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
@@ -268,7 +269,7 @@ def test_columns_of_the_uploaded_file_are_exported_too(tmp_path: Path) -> None:
     rows = [Row("1", "one", "a", {"author": "=Ada", "label": "theirs"}), Row("2", "two", "a")]
     project = Project.create(Source("s", rows), tmp_path / "p")
     lines = [*label_rows(project.sessions)]
-    assert [[*line][10:] for line in lines] == [["author", "label (file)"]] * 2
+    assert [[*line][len(COLUMNS) :] for line in lines] == [["author", "label (file)"]] * 2
     assert [(line["author"], line["label (file)"], line["label"]) for line in lines] == [
         ("=Ada", "theirs", "a"),
         (None, None, "a"),
@@ -287,3 +288,40 @@ def test_a_file_without_lines_has_its_columns(tmp_path: Path, kind: str) -> None
     (tmp_path / f"x.{kind}").write_bytes(b"".join(LABEL_FORMATS[kind]([])))
     with pytest.raises(UserError, match="no rows"):
         read_source(tmp_path / f"x.{kind}", label="label", id="id")
+
+
+def test_labels_name_their_version_of_the_codebook_and_their_group(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db)
+    with project.sessions.begin() as session:
+        annotate(session, me(project), "t0", "label", class_name="a", key="0")
+        put_in_group(session, find(session, "a").number, "fruit")
+        annotate(session, me(project), "t1", "label", class_name="a", key="1")
+        annotate(session, me(project), "t2", "label", class_name="b", key="2", codebook=1)
+        annotate(session, me(project), "t3", "skip", key="3")
+    rows = [*label_rows(project.sessions)]
+    assert [(row["id"], row["label"], row["group"], row["codebook"]) for row in rows] == [
+        ("t0", "a", "fruit", 1),
+        ("t1", "a", "fruit", 2),
+        ("t2", "b", None, 1),
+        ("t3", None, None, None),
+    ]
+    assert [row["annotations"][0]["codebook"] for row in rows] == [1, 2, 1, 2]
+    table = parquet.read_table(io.BytesIO(b"".join(LABEL_FORMATS["parquet"](label_rows(project.sessions)))))
+    assert (table["group"].to_pylist(), table["codebook"].to_pylist()) == (
+        ["fruit", "fruit", None, None],
+        [1, 2, 1, None],
+    )
+    project.close()
+
+
+def test_sets_have_the_groups_of_their_classes(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", multi_label=True)
+    with project.sessions.begin() as session:
+        for name in ("a", "b"):
+            put_in_group(session, find(session, name).number, "fruit")
+        for id, names in {"t0": ["a", "b", "c"], "t1": ["c"]}.items():
+            annotate(session, me(project), id, "label", class_names=names, key=id)
+    assert [row["group"] for row in label_rows(project.sessions)] == [["fruit"], []]
+    table = parquet.read_table(io.BytesIO(b"".join(LABEL_FORMATS["parquet"](label_rows(project.sessions)))))
+    assert table["group"].to_pylist() == [["fruit"], []]
+    project.close()

@@ -14,7 +14,14 @@ from statsmodels.stats.proportion import proportion_confint  # type: ignore[impo
 
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Class, Prediction, Text
-from hybridal.app.insight.class_quality import MIN_TEXTS, MatrixCell, class_quality, quality_report, share
+from hybridal.app.insight.class_quality import (
+    MIN_TEXTS,
+    MatrixCell,
+    class_quality,
+    group_quality,
+    quality_report,
+    share,
+)
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.stored_class_sets import store_sets
@@ -66,6 +73,21 @@ def test_with_several_classes_each_has_its_own_precision_and_recall(
         assert one.recall.value in (None, recall[at])
         assert (one.precision.of, one.recall.of) == (predicted[:, at].sum(), true[:, at].sum())
     assert (found.texts, found.classes[0].threshold) == (len(pairs), 0.3)
+
+
+@given(st.lists(st.tuples(SETS, SETS), min_size=12, max_size=60))
+def test_a_group_has_the_figures_of_any_of_its_classes(pairs: list[tuple[frozenset[int], frozenset[int]]]) -> None:
+    grouped = {1: ("a", "g"), 2: ("b", ""), 3: ("c", "g")}
+    found = group_quality(Counter((ClassSet.of(y), p) for y, p in pairs), grouped)
+    assert [one.name for one in found] == ["g", "b"]
+    for one, members in zip(found, ({1, 3}, {2}), strict=True):
+        true, predicted = (np.array([bool(side & members) for side in sides]) for sides in zip(*pairs, strict=True))
+        assert (one.texts, one.given, one.recall.part) == (true.sum(), predicted.sum(), (true & predicted).sum())
+        assert one.recall.value in (None, recall_score(true, predicted, zero_division=0))
+
+
+def test_without_groups_there_are_no_figures_of_groups() -> None:
+    assert group_quality({(ClassSet.of([1]), frozenset([1])): 20}, {1: ("a", "")}) == ()
 
 
 def test_cells_of_sets_pair_a_missed_class_with_one_given_too_many() -> None:

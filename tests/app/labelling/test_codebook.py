@@ -16,6 +16,7 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.codebook import (
     changes_between,
+    check_versions,
     codebook_at,
     newest_version,
     operation_of,
@@ -144,7 +145,7 @@ def test_every_label_has_the_version_that_its_annotator_saw(tmp_path: Path, db: 
         ("2", 2),
         ("3", 1),
         ("4", 2),
-        ("5", None),
+        ("5", 2),
     ]
     project.close()
 
@@ -165,4 +166,40 @@ def test_classes_of_a_group_stand_together(tmp_path: Path) -> None:
             ("d", "pair"),
             ("c", ""),
         ]
+    project.close()
+
+
+DAMAGES: dict[str, Callable[[CodebookVersion], object]] = {
+    "no list": lambda one: setattr(one, "changes", {}),
+    "no change": lambda one: setattr(one, "changes", []),
+    "no fields": lambda one: setattr(one, "changes", [{"number": 1}]),
+    "another class": lambda one: setattr(one, "changes", [{**one.changes[0], "number": 99}]),
+    "a number as text": lambda one: setattr(one, "changes", [{**one.changes[0], "number": "1"}]),
+    "an unknown field": lambda one: setattr(one, "changes", [{"number": 1, "before": {"x": ""}, "after": {"x": ""}}]),
+    "a list as name": lambda one: setattr(
+        one, "changes", [{"number": 1, "before": {"name": []}, "after": {"name": ""}}]
+    ),
+    "no value after": lambda one: setattr(one, "changes", [{"number": 1, "before": {"name": ""}, "after": None}]),
+    "fewer fields after": lambda one: setattr(one, "changes", [{"number": 1, "before": {"name": "a"}, "after": {}}]),
+    "added twice": lambda one: setattr(one, "changes", [{"number": 1, "before": None, "after": read_fields()}]),
+    "parts that are missing": lambda one: setattr(one, "parts", [99]),
+    "parts as text": lambda one: setattr(one, "parts", ["1"]),
+    "another number": lambda one: setattr(one, "number", 7),
+}
+
+
+def read_fields() -> dict[str, Any]:
+    return {"name": "a", "description": "", "examples": "", "group": "", "archived": "", "merged_into": None}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_versions_from_elsewhere_are_refused(tmp_path: Path, damage: str) -> None:
+    project = make(tmp_path / "p")
+    with project.sessions.begin() as session:
+        classes.rename(session, 1, "z")
+        check_versions(session)
+        DAMAGES[damage](session.get_one(CodebookVersion, 2))
+        session.flush()
+        with pytest.raises(ValueError, match="codebook"):
+            check_versions(session)
     project.close()

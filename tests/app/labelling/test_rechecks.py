@@ -258,7 +258,7 @@ def check_votes(session: Session) -> None:
     queued: dict[int, set[int]] = defaultdict(set)
     for recheck in session.scalars(select(Recheck).order_by(Recheck.version)):
         queued[recheck.text_row].add(recheck.version)
-        ended = any((one.codebook or 0) >= recheck.version for one in expected[recheck.text_row].values())
+        ended = any(one.codebook >= recheck.version for one in expected[recheck.text_row].values())
         assert recheck.state == ("done" if ended else "open")
     found: dict[int, dict[int, int]] = defaultdict(dict)
     for vote in session.scalars(select(Vote)):
@@ -268,9 +268,7 @@ def check_votes(session: Session) -> None:
             person: one.number
             for person, one in answers.items()
             if not any(
-                (one.codebook or 0) < version <= (another.codebook or 0)
-                for version in queued[row]
-                for another in answers.values()
+                one.codebook < version <= another.codebook for version in queued[row] for another in answers.values()
             )
         }
         assert found[row] == counted

@@ -314,7 +314,7 @@ class Annotation(Base):
         drawn: How the annotator came to the text: `random` or `queue` if the queue gave it (of the texts set aside, or
             of the others), `picked` by a person, `bulk`, `file`, `import` or `llm`; `copied` if the person answered for
             a look-alike and the answer was copied.
-        codebook: The version of the codebook by which it was given; None for a withdrawal.
+        codebook: The version of the codebook that the annotator saw.
         copy_of: The annotation that it copies.
     """
 
@@ -331,7 +331,7 @@ class Annotation(Base):
     comment: Mapped[str] = mapped_column(default="")
     decides: Mapped[bool] = mapped_column(default=False)
     drawn: Mapped[str] = mapped_column(default="picked")
-    codebook: Mapped[int | None]
+    codebook: Mapped[int]
     copy_of: Mapped[int | None] = mapped_column(ForeignKey("annotations.number"))
     at: Mapped[float] = mapped_column(default=now)
 
@@ -385,6 +385,26 @@ class Consensus(Base):
     label_set: Mapped[int | None] = mapped_column(ForeignKey("label_sets.number"), index=True)
     source: Mapped[str]
     annotation_number: Mapped[int] = mapped_column(ForeignKey("annotations.number"), index=True)
+
+
+class AuditEntry(Base):
+    """An entry of the audit log; rows are only added.
+
+    Attributes:
+        person_number: Who did it; None if it is not known.
+        area: `settings`, `classes`, `people` or `exports`.
+        action: What was done (see `audit_log.py`).
+        details: What it was done to; a list of two is a value before and after.
+    """
+
+    __tablename__ = "audit_log"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    at: Mapped[float] = mapped_column(default=now)
+    person_number: Mapped[int | None] = mapped_column(ForeignKey("people.number"))
+    area: Mapped[str] = mapped_column(index=True)
+    action: Mapped[str]
+    details: Mapped[dict[str, Any]] = mapped_column(JSON)
 
 
 class Recheck(Base):

@@ -31,6 +31,7 @@ from hybridal.app.db.migrations import MIGRATIONS
 from hybridal.app.db.schema import Base, Class, EncodedSet, LabelSet, Person, Tally, Text
 from hybridal.app.exchange.table_files import WriteBuffer
 from hybridal.app.labelling import classes, texts
+from hybridal.app.labelling.codebook import check_versions
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project
 from hybridal.errors import UserError
@@ -45,6 +46,7 @@ OTHER_VERSION = "The project was exported with another version of hybridal; use 
 NOT_EXPORTED = frozenset(
     {
         *("invitations", "login_sessions", "access_tokens", "webhooks", "deliveries"),  # secrets
+        "audit_log",  # says what was done on this server
         *("leases", "trainer", "scoring", "predictions", "queued_texts"),  # follow from the model, or are short-lived
     }
 )
@@ -56,6 +58,7 @@ _VALUES: Mapping[tuple[str, str], frozenset[str]] = {
     ("texts", "split"): frozenset({"pool", "validation"}),
     ("classes", "archived"): frozenset({"", "kept", "out", "deleted"}),
     ("annotations", "action"): frozenset({"label", "skip", "withdraw"}),
+    ("rechecks", "state"): frozenset({"open", "done", "dismissed"}),
 }
 _PLAIN_SPEC = re.compile(r"[a-z0-9_*+-]*(:([a-z0-9_*+-]*|-?[0-9.]+(e-?[0-9]+)?))*", re.IGNORECASE)
 
@@ -330,6 +333,7 @@ def _check(session: Session) -> None:
         named |= found.present | found.unknown | (found.absent or frozenset())
     if not named <= numbers:
         raise ValueError("a label names a class that is missing")
+    check_versions(session)
     if session.get(Tally, 1) is None:
         raise ValueError("the counts are missing")
     count_texts_again(session)

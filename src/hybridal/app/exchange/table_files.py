@@ -21,6 +21,7 @@ from hybridal.app.app_errors import MissingError
 from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Class, Consensus, LabelSet, Person, Prediction, Text, Vote
+from hybridal.app.labelling.classes import current
 from hybridal.app.labelling.stored_class_sets import class_names, decisions_named, named
 from hybridal.app.labelling.texts import in_pages
 from hybridal.app.project import MODEL_FOLDER, Project
@@ -89,13 +90,17 @@ def file_parts(file: BinaryIO) -> Iterator[bytes]:
             yield part
 
 
-COLUMNS = ("id", "text", "label", "source", "split", "drawn", "flagged", "comments", "at", "annotations")
+COLUMNS = (
+    *("id", "text", "label", "group", "source", "split", "drawn", "flagged", "comments", "at", "codebook"),
+    "annotations",
+)
 
 
 def label_rows(sessions: Sessions) -> Iterable[dict[str, Any]]:
     """All texts that were labelled or skipped, in the order in which they were added; each iteration reads them again.
 
-    `label` is None if people disagree or only skipped; `drawn` says how the first annotator came to the text (see
+    `label` is None if people disagree or only skipped; `group` is the group of its class, `codebook` the version of the
+    codebook by which it was given; `drawn` says how the first annotator came to the text (see
     `Annotation`; language models count only if no person labelled it); `at` is the time of the last annotation;
     `annotations` has the current annotation of each person. The other columns of the uploaded files follow, None if a
     text has no value.
@@ -113,11 +118,14 @@ class _LabelRows:
         with self._sessions() as session:
             settings = read(session)
             names = class_names(session) if settings["multi_label"] else None
+            groups = {one.name: one.group for one in current(session) if one.group}
         columns = {name: f"{name} (file)" if name in COLUMNS else name for name in settings["columns"]}
         for rows in in_pages(self._sessions, _page, lambda row: row[0].row):
             for text, group in groupby(rows, key=lambda row: row[0]):
                 context = text.context or {}
-                yield _label_row(text, [*group], names) | {shown: context.get(name) for name, shown in columns.items()}
+                yield _label_row(text, [*group], names, groups) | {
+                    shown: context.get(name) for name, shown in columns.items()
+                }
 
 
 _FIRST_DRAWN = (
@@ -131,6 +139,12 @@ _FIRST_DRAWN = (
 )
 
 
+_LAST = aliased(Annotation)
+_VERSION = (
+    select(_LAST.codebook).where(_LAST.number == Consensus.annotation_number).correlate(Consensus).scalar_subquery()
+)
+
+
 def _page(session: Session, last: int) -> list[Any]:
     voted, agreed = aliased(Class), aliased(Class)
     voted_set, agreed_set = aliased(LabelSet), aliased(LabelSet)
@@ -138,7 +152,7 @@ def _page(session: Session, last: int) -> list[Any]:
     page = answered.order_by(Vote.text_row).limit(_ROWS_PER_PAGE).subquery()
     rows = session.execute(
         select(Text, Consensus.source, agreed.name, agreed_set.classes, Annotation, Person.name)
-        .add_columns(voted.name, voted_set.classes, _FIRST_DRAWN)
+        .add_columns(voted.name, voted_set.classes, _FIRST_DRAWN, _VERSION)
         .join(page, page.c.text_row == Text.row)
         .join(Vote, Vote.text_row == Text.row)
         .join(Annotation, Annotation.number == Vote.annotation_number)
@@ -153,8 +167,10 @@ def _page(session: Session, last: int) -> list[Any]:
     return [*rows]
 
 
-def _label_row(text: Text, rows: list[Any], names: Mapping[int, str] | None) -> dict[str, Any]:
-    _, source, label, classes, *_, drawn = rows[0]
+def _label_row(
+    text: Text, rows: list[Any], names: Mapping[int, str] | None, groups: Mapping[str, str]
+) -> dict[str, Any]:
+    _, source, label, classes, *_, drawn, version = rows[0]
     annotations = [
         {
             "person": person,
@@ -163,22 +179,34 @@ def _label_row(text: Text, rows: list[Any], names: Mapping[int, str] | None) -> 
             "flagged": one.flagged,
             "comment": one.comment,
             "drawn": one.drawn,
+            "codebook": one.codebook,
             "at": iso_time(one.at),
         }
-        for *_, one, person, name, given, _ in rows
+        for *_, one, person, name, given, _, _ in rows
     ]
     return {
         "id": text.id,
         "text": text.body,
         "label": label if classes is None or names is None else exported_set(classes, names),
+        "group": groups.get(label) if classes is None or names is None else _groups_of(named(classes, names), groups),
         "source": source,
         "split": text.split,
         "drawn": drawn,
         "flagged": any(one["flagged"] for one in annotations),
         "comments": "\n".join(f"{one['person']}: {one['comment']}" for one in annotations if one["comment"]),
         "at": max(one["at"] for one in annotations),
+        "codebook": version,
         "annotations": annotations,
     }
+
+
+def _groups_of(present: Sequence[str], groups: Mapping[str, str]) -> list[str]:
+    """The groups of the classes that a text has, each once.
+
+    >>> _groups_of(["a", "b", "c"], {"a": "one", "b": "one"})
+    ['one']
+    """
+    return [*dict.fromkeys(groups[name] for name in present if name in groups)]
 
 
 def exported_set(classes: ClassSet, names: Mapping[int, str]) -> list[str] | dict[str, bool]:
@@ -243,7 +271,9 @@ def labels_parquet(rows: Rows) -> Iterator[bytes]:
         dict.fromkeys(("person", "action", *of_set, "comment", "drawn", "at"), string) | of_set | {"flagged": boolean}
     )
     columns, rows = _columns(rows, COLUMNS)
-    types = {"flagged": boolean, "annotations": pa.list_(pa.struct([*label.items()]))}
+    label["codebook"] = pa.int64()
+    types = {"flagged": boolean, "annotations": pa.list_(pa.struct([*label.items()])), "codebook": pa.int64()}
+    types |= {"group": several} if kinds - {str} else {}
     types |= {"label": several} if kinds == {list} else {}
     if dict in kinds:
         rows = ({**row, "label": None if row["label"] is None else strict_json(row["label"])} for row in rows)

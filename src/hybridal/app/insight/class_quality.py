@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
@@ -83,11 +83,16 @@ class MatrixCell:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """The quality of each class on `texts` validation texts, and the cells of the confusion matrix that have texts."""
+    """The quality of each class on `texts` validation texts, and the cells of the confusion matrix that have texts.
+
+    `groups` has the same of each group of classes: a text has a group if it has one of its classes. It is empty if no
+    class is in a group.
+    """
 
     texts: int
     classes: tuple[ClassQuality, ...]
     cells: tuple[MatrixCell, ...]
+    groups: tuple[ClassQuality, ...] = ()
 
 
 def class_quality(session: Session) -> QualityReport:
@@ -95,7 +100,40 @@ def class_quality(session: Session) -> QualityReport:
     known = [one for one in current(session) if one.archived != "out"]
     counted = _labels_and_sets(session) if read(session)["multi_label"] else _labels_and_classes(session)
     thresholds = {one.name: one.threshold for one in known}
-    return quality_report(counted, {one.number: one.name for one in known}, thresholds)
+    report = quality_report(counted, {one.number: one.name for one in known}, thresholds)
+    groups = group_quality(counted, {one.number: (one.name, one.group) for one in known})
+    return replace(report, groups=groups)
+
+
+def group_quality(
+    counted: Mapping[tuple[ClassSet, frozenset[int]], int], classes: Mapping[int, tuple[str, str]]
+) -> tuple[ClassQuality, ...]:
+    """The quality of each group; the classes that are in none count by themselves, after all groups.
+
+    Args:
+        counted: See `quality_report`.
+        classes: Name and group of each class, by number and in their order.
+
+    Example:
+        >>> counted = {(ClassSet.of([1]), frozenset([2])): 19, (ClassSet.of([3]), frozenset([1])): 1}
+        >>> found = group_quality(counted, {1: ("apple", "fruit"), 2: ("pear", "fruit"), 3: ("other", "")})
+        >>> [(one.name, one.texts, one.precision.value) for one in found]
+        [('fruit', 19, 0.95), ('other', 1, None)]
+    """
+    first: dict[str, int] = {}
+    for number, (_, group) in classes.items():
+        if group:
+            first.setdefault(group, number)
+    if not first:
+        return ()
+    group_of = {number: first.get(group, number) for number, (_, group) in classes.items()}
+    merged: Counter[tuple[ClassSet, frozenset[int]]] = Counter()
+    for (label, predicted), times in counted.items():
+        numbers = {number: group_of.get(number, number) for number in label.classes | predicted}
+        merged[label.renamed(numbers, frozenset()), frozenset(numbers[one] for one in predicted)] += times
+    names = {number: group for group, number in first.items()}
+    names |= {number: name for number, (name, group) in classes.items() if not group}
+    return quality_report(merged, names, {}).classes
 
 
 def quality_report(

@@ -14,7 +14,7 @@ from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import execute
 from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, Recheck, ServedText, Setting, Tally, Text, Vote
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.codebook import NEWEST_VERSION
+from hybridal.app.labelling.codebook import NEWEST_VERSION, newest_version
 from hybridal.app.labelling.consensus import (
     COUNT_NAMES,
     VOTE,
@@ -305,7 +305,13 @@ def withdraw(session: Session, person: Person, text_row: int, key: str) -> None:
 
 def _add_withdrawal(session: Session, person: Person, text: Text, key: str, left: CastVote | None) -> None:
     """Add a withdrawal; `left` is the vote that counts after it."""
-    withdrawal = Annotation(key=key, text_row=text.row, person_number=person.number, action="withdraw")
+    withdrawal = Annotation(
+        key=key,
+        text_row=text.row,
+        person_number=person.number,
+        action="withdraw",
+        codebook=newest_version(session),
+    )
     session.add(withdrawal)
     session.flush()
     before, votes = votes_on(session, text), {person.number: left}

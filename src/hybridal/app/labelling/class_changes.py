@@ -13,7 +13,7 @@ from hybridal.app.db.schema import Class, Person
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.codebook import newest_version, recording
 from hybridal.errors import UserError
-from hybridal.sentences import translatable
+from hybridal.sentences import Sentence, translatable
 
 MAX_PARTS = 20
 
@@ -48,7 +48,7 @@ def split(session: Session, person: Person | None, number: int, parts: Sequence[
     old = _given(session, number)
     names = [classes.checked(part.name) for part in parts]
     if not 2 <= len({*names}) == len(names) <= MAX_PARTS:
-        raise UserError(f"Split a class into 2 to {MAX_PARTS} classes of different names.")
+        raise UserError(Sentence("Split a class into 2 to {n} classes of different names.", n=MAX_PARTS))
     numbers: list[int] = []
     with recording(session, person, "split", number, numbers):
         for part, name in zip(parts, names, strict=True):

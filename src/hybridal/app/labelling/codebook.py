@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import MissingError
+from hybridal.app.audit_log import log_action
 from hybridal.app.db.connect import exclusive
 from hybridal.app.db.schema import Class, CodebookVersion, Person
 
@@ -28,6 +29,7 @@ _OPERATIONS = {
     "archived": "archive",
     "merged_into": "merge",
 }
+_MAX_LOGGED = 10  # classes that an entry of the audit log names
 _RECORDING = "codebook is being recorded"  # key of `Session.info`
 
 
@@ -119,12 +121,15 @@ def recording(
     finally:
         del session.info[_RECORDING]
     session.flush()
-    if changes := changes_between(before, read_codebook(session)):
+    if changes := changes_between(before, after := read_codebook(session)):
+        number, done = newest_version(session) + 1, operation or operation_of(changes)
+        names = [after[one.number]["name"] for one in changes[:_MAX_LOGGED]]
+        log_action(session, person, "classes", done, version=number, classes=", ".join(names))
         session.add(
             CodebookVersion(
-                number=newest_version(session) + 1,
+                number=number,
                 person_number=None if person is None else person.number,
-                operation=operation or operation_of(changes),
+                operation=done,
                 class_number=class_number,
                 parts=[*parts],
                 changes=[asdict(one) for one in changes],
@@ -158,3 +163,49 @@ def codebook_at(session: Session, version: int) -> Codebook:
     for changes in session.scalars(later.order_by(CodebookVersion.number.desc())):
         codebook = without_changes(codebook, [ChangedClass(**one) for one in changes])
     return codebook
+
+
+def check_versions(session: Session) -> None:
+    """Check the versions of a project that comes from elsewhere.
+
+    Raises:
+        ValueError: They are not those of its classes.
+    """
+    codebook = read_codebook(session)
+    versions = session.scalars(select(CodebookVersion).order_by(CodebookVersion.number.desc())).all()
+    if [one.number for one in versions] != [*range(len(versions), 0, -1)]:
+        raise ValueError("a version of the codebook is missing")
+    for version in versions:
+        if not _is_version(version, codebook):
+            raise ValueError(f"version {version.number} of the codebook is damaged")
+        codebook = without_changes(codebook, [ChangedClass(**one) for one in version.changes])
+    if codebook and versions:
+        raise ValueError("a class is in no version of the codebook")
+
+
+def _is_version(version: CodebookVersion, after: Codebook) -> bool:
+    """Whether a version has the form that `recording` writes, and changes only classes that exist after it."""
+    if not isinstance(version.changes, list) or not version.changes or not isinstance(version.parts, list):
+        return False
+    numbers = [*version.parts, *([] if version.class_number is None else [version.class_number])]
+    return all(type(one) is int and one in after for one in numbers) and all(
+        _is_change(one, after) for one in version.changes
+    )
+
+
+def _is_change(change: Any, after: Codebook) -> bool:
+    if not isinstance(change, dict) or change.keys() != {"number", "before", "after"}:
+        return False
+    number, *fields = change["number"], change["before"], change["after"]
+    if type(number) is not int or number not in after or not all(_is_fields(one) for one in fields if one is not None):
+        return False
+    wanted = {*FIELDS} if fields[0] is None else fields[0].keys()
+    return fields[1] is not None and fields[1].keys() == wanted
+
+
+def _is_fields(fields: Any) -> bool:
+    """Whether these are fields of a class with values of their types."""
+    return isinstance(fields, dict) and all(
+        name in FIELDS and (value is None or type(value) is int if name == "merged_into" else isinstance(value, str))
+        for name, value in fields.items()
+    )

@@ -52,7 +52,7 @@ def people_outdated(session: Session, row: int, votes: Mapping[int, CastVote | N
     given = {number: vote for number, vote in votes.items() if vote is not None and vote.kind == "person"}
     numbers = {vote.number for vote in given.values()}
     rows = session.execute(select(Annotation.number, Annotation.codebook).where(Annotation.number.in_(numbers)))
-    version = {number: codebook or 0 for number, codebook in rows}
+    version: dict[int, int] = dict(rows.all())
     answered = {number: version[vote.number] for number, vote in given.items()}
     whole = [number for number, vote in given.items() if vote.label is not None and not vote.is_partial]
     reached = max((answered[number] for number in whole), default=-1)
@@ -109,6 +109,12 @@ def recheck_counts(session: Session) -> dict[int, RecheckCounts]:
     ):
         found.setdefault(version, {})[state] = n
     return {version: RecheckCounts(**states) for version, states in found.items()}
+
+
+def texts_to_recheck(session: Session) -> int:
+    """Count the texts that are still queued, for whichever version."""
+    queued = select(func.count(Recheck.text_row.distinct())).join(Text, Text.row == Recheck.text_row)
+    return session.scalar(queued.where(Recheck.state == "open", Text.deleted.is_(None))) or 0
 
 
 def lease_rechecks(

@@ -67,6 +67,10 @@ PAGES = (
 router = Router(include_in_schema=False)
 
 
+CODEBOOK = Page(
+    "/codebook", "codebook", translatable("Codebook"), "reviewer"
+)  # linked from the pages Settings and Review
+LOG = Page("/log", "log", translatable("Audit log"), "owner")  # linked from the pages Codebook and People
 REFERENCE = Page("/programs/api", "reference", translatable("API"))  # linked from the page Programs
 
 
@@ -93,7 +97,7 @@ def _frame(page: Page) -> Callable[[Request], Response]:
     return show
 
 
-for _page in (*PAGES, REFERENCE):
+for _page in (*PAGES, CODEBOOK, LOG, REFERENCE):
     router.get(_page.path)(_frame(_page))
 
 

@@ -150,6 +150,7 @@ class ClassSchema(Schema):
     description: str
     examples: str = Field(description="Example texts, one per line.")
     key: str = Field("", description="The key that gives it on the page Label; empty for one by its place.")
+    group: str = Field("", description="The group of classes that it belongs to; empty if to none.")
     position: int
     archived: str = Field(
         "", description="Empty if active; else whether the model still learns its labels (`kept`) or not (`out`)."

@@ -90,6 +90,18 @@ def upgrade() -> None:
         sa.UniqueConstraint("name", name="people_unique_name"),
     )
     op.create_table(
+        "audit_log",
+        sa.Column("number", COUNTER, nullable=False),
+        sa.Column("at", NUMBER, nullable=False),
+        sa.Column("person_number", COUNTER, nullable=True),
+        sa.Column("area", sa.String(), nullable=False),
+        sa.Column("action", sa.String(), nullable=False),
+        sa.Column("details", sa.JSON(), nullable=False),
+        sa.ForeignKeyConstraint(["person_number"], ["people.number"], name="audit_log_refer_by_person_number"),
+        sa.PrimaryKeyConstraint("number", name="audit_log_key"),
+    )
+    op.create_index("audit_log_by_area", "audit_log", ["area"])
+    op.create_table(
         "codebook_versions",
         sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("made", NUMBER, nullable=False),
@@ -218,7 +230,7 @@ def upgrade() -> None:
         sa.Column("comment", sa.String(), nullable=False),
         sa.Column("decides", sa.Boolean(), nullable=False),
         sa.Column("drawn", sa.String(), nullable=False),
-        sa.Column("codebook", sa.Integer(), nullable=True),
+        sa.Column("codebook", sa.Integer(), nullable=False),
         sa.Column("copy_of", COUNTER, nullable=True),
         sa.Column("at", NUMBER, nullable=False),
         sa.ForeignKeyConstraint(["copy_of"], ["annotations.number"], name="annotations_refer_by_copy_of"),

@@ -6,7 +6,9 @@ from pydantic import Field
 from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import ConflictError, ForbiddenError
+from hybridal.app.db.schema import Person
 from hybridal.app.labelling import classes
+from hybridal.app.labelling.codebook import recording
 from hybridal.app.labelling.removed_classes import merge, remove
 from hybridal.app.people import User, may
 from hybridal.app.project import Project
@@ -25,6 +27,7 @@ class NewClass(Schema):
 
     name: CleanStr = Field(max_length=classes.LONGEST_NAME, examples=["billing"])
     description: CleanStr = Field("", max_length=classes.LONGEST_DESCRIPTION)
+    group: CleanStr = Field("", max_length=classes.LONGEST_NAME)
 
 
 class ClassList(Schema):
@@ -47,6 +50,7 @@ class ClassChange(Schema):
     description: CleanStr | None = Field(None, max_length=classes.LONGEST_DESCRIPTION)
     examples: CleanStr | None = Field(None, max_length=5000)
     key: CleanStr | None = Field(None, max_length=10, description="Empty: one by its place.", examples=["x"])
+    group: CleanStr | None = Field(None, max_length=classes.LONGEST_NAME, description="Empty: in no group.")
     position: int | None = Field(None, ge=0, le=classes.MAX_CLASSES)
     archived: classes.Archived | None = Field(
         None,
@@ -85,30 +89,36 @@ def add_class(new: NewClass, user: Reviewer, project: CurrentProject) -> ClassSc
         if name in there:
             state = "is archived; restore it on the page Settings" if there[name].archived else "already exists"
             raise ConflictError(f"A class '{name:.40}' {state}.")
-        made = classes.add(session, [name])[0]
-        if made.name != name:
-            raise ConflictError(f"'{name:.40}' was merged into '{made.name:.40}'; choose another name.")
-        return ClassSchema.model_validate(classes.describe(session, made.number, new.description))
+        with recording(session, user.person):
+            made = classes.add(session, [name])[0]
+            if made.name != name:
+                raise ConflictError(f"'{name:.40}' was merged into '{made.name:.40}'; choose another name.")
+            made = classes.describe(session, made.number, new.description)
+            if new.group.strip():
+                made = classes.put_in_group(session, made.number, new.group)
+        return ClassSchema.model_validate(made)
 
 
 @router.post("/list")
-def define_classes(given: ClassList, _: Owner, project: CurrentProject) -> Defined:
+def define_classes(given: ClassList, user: Owner, project: CurrentProject) -> Defined:
     """Add several classes at once; the description and key of known ones are updated where they are not empty."""
-    with project.sessions.begin() as session:
+    with project.sessions.begin() as session, recording(session, user.person):
         added, changed = classes.define(session, [entry(one) for one in given.classes])
     return Defined(added=added, changed=changed)
 
 
 @router.patch("/{number}")
-def change_class(number: Number, change: ClassChange, _: Owner, project: CurrentProject) -> ClassSchema:
+def change_class(number: Number, change: ClassChange, user: Owner, project: CurrentProject) -> ClassSchema:
     """Rename, describe, move or archive a class; all its labels are kept."""
-    with project.sessions.begin() as session:
+    with project.sessions.begin() as session, recording(session, user.person):
         one = classes.get(session, number)
         if change.name is not None:
             one = classes.rename(session, number, change.name)
         one = classes.describe(session, number, change.description, change.examples)
         if change.key is not None:
             one = classes.set_key(session, number, change.key)
+        if change.group is not None:
+            one = classes.put_in_group(session, number, change.group)
         if change.archived is not None:
             one = classes.archive(session, number, change.archived)
         if change.position is not None:
@@ -117,9 +127,9 @@ def change_class(number: Number, change: ClassChange, _: Owner, project: Current
 
 
 @router.post("/{number}/merge")
-async def merge_classes(number: Number, other: MergeTarget, _: Owner, project: CurrentProject) -> ClassSchema:
+async def merge_classes(number: Number, other: MergeTarget, user: Owner, project: CurrentProject) -> ClassSchema:
     """Merge a class into another, which gets all its labels."""
-    left = await in_thread(_merge, project, number, other.into)
+    left = await in_thread(_merge, project, user.person, number, other.into)
     await catch_up(project)
     return left
 
@@ -131,9 +141,9 @@ class Unlabelled(Schema):
 
 
 @router.post("/{number}/delete")
-async def delete_class(number: Number, _: Owner, project: CurrentProject) -> Unlabelled:
+async def delete_class(number: Number, user: Owner, project: CurrentProject) -> Unlabelled:
     """Delete a class: its texts become unlabelled; its labels stay only in the history. To keep them, use `merge`."""
-    texts = await in_thread(_remove, project, number)
+    texts = await in_thread(_remove, project, user.person, number)
     await catch_up(project)
     return Unlabelled(texts=texts)
 
@@ -144,11 +154,11 @@ def get_deletion(_: Owner, project: CurrentProject) -> Unlabelled:
     return Unlabelled(texts=len(rows_left(project)))
 
 
-def _merge(project: Project, number: int, into: int) -> ClassSchema:
-    with project.sessions.begin() as session:
+def _merge(project: Project, person: Person, number: int, into: int) -> ClassSchema:
+    with project.sessions.begin() as session, recording(session, person):
         return ClassSchema.model_validate(merge(session, number, into))
 
 
-def _remove(project: Project, number: int) -> int:
-    with project.sessions.begin() as session:
+def _remove(project: Project, person: Person, number: int) -> int:
+    with project.sessions.begin() as session, recording(session, person):
         return remove(session, number)

@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 from sqlalchemy import select
 
+from hybridal.app.audit_log import log_action
 from hybridal.app.db.schema import Scoring, Text
 from hybridal.app.exchange.label_studio import read_tasks
 from hybridal.app.exchange.label_studio_export import export_tasks
@@ -22,6 +23,8 @@ from hybridal.app.exchange.table_files import (
     label_rows,
     prediction_rows,
 )
+from hybridal.app.labelling.codebook import newest_version
+from hybridal.app.people import User
 from hybridal.app.project import MODEL_FOLDER, Project
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
 from hybridal.app.web.project_threads import Router, parts_in_thread
@@ -51,29 +54,34 @@ def _file_response(*kinds: str) -> dict[str, Any]:
 
 @router.get("/export/labels.{kind}", **_file_response("csv", "jsonl", "parquet"))
 def labels_file(
-    kind: Literal["csv", "spreadsheet.csv", "jsonl", "parquet"], _: Reviewer, project: CurrentProject
+    kind: Literal["csv", "spreadsheet.csv", "jsonl", "parquet"], user: Reviewer, project: CurrentProject
 ) -> StreamingResponse:
     """All texts that were labelled or skipped. In `spreadsheet.csv`, cells that look like formulas start with `'`."""
+    _log(project, user, f"labels.{kind}")
     return _file(LABEL_FORMATS[kind](label_rows(project.reads)), "labels", kind)
 
 
 @router.get("/export/predictions.{kind}", **_file_response("csv", "parquet"))
 def predictions_file(
-    kind: Literal["csv", "spreadsheet.csv", "parquet"], _: Reviewer, project: CurrentProject
+    kind: Literal["csv", "spreadsheet.csv", "parquet"], user: Reviewer, project: CurrentProject
 ) -> StreamingResponse:
     """The predictions for all scored texts."""
+    _log(project, user, f"predictions.{kind}")
     return _file(PREDICTION_FORMATS[kind](prediction_rows(project)), "predictions", kind)
 
 
 @router.get("/export/model.zip", **_file_response("zip"))
-def model_file(_: Reviewer, project: CurrentProject) -> StreamingResponse:
+def model_file(user: Reviewer, project: CurrentProject) -> StreamingResponse:
     """The folder of the newest model that is finished or has scored all texts."""
-    return _file(ModelArchive(project.exports).parts(), "model", "zip")
+    archive = ModelArchive(project.exports)
+    _log(project, user, "model.zip")
+    return _file(archive.parts(), "model", "zip")
 
 
 @router.get("/export/label-studio.json", **_file_response("json"))
-def label_studio_file(_: Reviewer, project: CurrentProject, anonymous: bool = False) -> StreamingResponse:
+def label_studio_file(user: Reviewer, project: CurrentProject, anonymous: bool = False) -> StreamingResponse:
     """All texts as tasks. Label Studio accepts annotations only by its own users, or `anonymous` ones."""
+    _log(project, user, "label-studio.json")
     return _file(export_tasks(project.reads, anonymous), "label-studio", "json")
 
 
@@ -153,6 +161,12 @@ def score_first(given: ScoreFirst, _: Annotator, project: CurrentProject) -> Don
         rows = session.scalars(select(Text.row).where(Text.id.in_(given.texts))).all()
         session.get_one(Scoring, 1, with_for_update=True).first = ",".join(map(str, rows))
     return Done()
+
+
+def _log(project: Project, user: User, file: str) -> None:
+    """Log an export before it is sent."""
+    with project.sessions.begin() as session:
+        log_action(session, user.person, "exports", "export", file=file, codebook=newest_version(session))
 
 
 def _file(parts: Iterator[bytes], name: str, kind: str) -> StreamingResponse:

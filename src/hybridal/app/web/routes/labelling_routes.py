@@ -18,6 +18,7 @@ from hybridal.app.insight.ranking import likeliest, probabilities_of
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, find_annotation, undo
 from hybridal.app.labelling.bulk import MAX_TEXTS, decide_many, label_many, undo_many
+from hybridal.app.labelling.codebook import recording
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.look_alikes import (
     MAX_COPIES,
@@ -85,6 +86,9 @@ class NewAnnotation(Schema):
     decisions: GivenDecisions = None
     flagged: bool = False
     comment: CleanStr = Field("", max_length=10_000)
+    codebook: int | None = Field(
+        None, ge=0, le=2**31 - 1, description="The version of the codebook that the annotator saw; null: the newest."
+    )
     new_class: bool = Field(False, description="Add classes of which there is none of this name; annotators may not.")
     look_alikes: LookAlikesGiven | None = Field(
         None,
@@ -145,7 +149,7 @@ def next_texts(
         leased = lease_texts(session, user.person, n, settings, wanted, afresh, unbegun=asks, first=first)
         if asks and not leased.texts:
             leased = lease_texts(session, user.person, n, settings, wanted, afresh, first=first)
-        items = _items(session, project, leased.texts, user, settings)
+        items = label_items(session, project, leased.texts, user, settings)
         if asks:
             about = questions_about(session, project, user.person, leased.texts, number if wanted else None)
             rows = [text.row for text in leased.texts]
@@ -153,7 +157,7 @@ def next_texts(
                 item.model_copy(update={"questions": about.get(row), "look_alikes": 0})
                 for row, item in zip(rows, items, strict=True)
             ]
-    return Next(items=_with_truncation(project, items), left=leased.left, known=not likely or bool(wanted))
+    return Next(items=with_truncation(project, items), left=leased.left, known=not likely or bool(wanted))
 
 
 @router.get("/next/spare")
@@ -163,8 +167,8 @@ def next_spare_texts(
     """Further texts, to be labelled while there is no connection. They are not leased to this person."""
     with project.reads() as session:
         texts = spare_texts(session, user.person, n)
-        items = _items(session, project, texts, user, read(session))
-    return Items(items=_with_truncation(project, items))
+        items = label_items(session, project, texts, user, read(session))
+    return Items(items=with_truncation(project, items))
 
 
 def _likely(project: Project, user: User, name: str) -> Sequence[int]:
@@ -195,6 +199,7 @@ def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentPro
             comment=given.comment,
             key=given.key,
             offered=True,
+            codebook=given.codebook,
         )
     if given.look_alikes is None or given.action == "skip" or given.decisions is not None:
         return SavedAnnotation(ok=True, counts=Counts(**now))
@@ -215,9 +220,9 @@ def undo_annotation(given: UndoRequest, user: Annotator, project: CurrentProject
     if text is not None:
         undo_copies(project.sessions, user.person, text.row)
     with project.reads() as session:
-        items = _items(session, project, [] if text is None else [text], user, read(session))
+        items = label_items(session, project, [] if text is None else [text], user, read(session))
         now = counts(session)
-    return Undone(item=next(iter(_with_truncation(project, items)), None), counts=Counts(**now))
+    return Undone(item=next(iter(with_truncation(project, items)), None), counts=Counts(**now))
 
 
 class ManyLabels(Schema):
@@ -320,12 +325,12 @@ def list_look_alikes(
     )
 
 
-def _with_truncation(project: Project, items: list[Item]) -> list[Item]:
+def with_truncation(project: Project, items: list[Item]) -> list[Item]:
     """Add `read_to` to items. Called after the transaction, so that tokenizing does not prolong it."""
     return [item.model_copy(update={"read_to": truncation_point(project, item.text)}) for item in items]
 
 
-def _items(
+def label_items(
     session: Session, project: Project, texts: Sequence[Text], user: User, settings: Mapping[str, Any]
 ) -> list[Item]:
     """Texts to label, with the decisions of this person so far if a text may have several classes."""
@@ -346,4 +351,5 @@ def _define(session: Session, user: User, names: Sequence[str], key: str) -> Non
             try:
                 classes.find(session, name)
             except MissingError:
-                classes.add(session, [name])
+                with recording(session, user.person):
+                    classes.add(session, [name])

@@ -11,6 +11,7 @@ from pydantic import Field
 from sqlalchemy import delete, func, select
 
 from hybridal.app.app_errors import ForbiddenError, SignInError
+from hybridal.app.audit_log import log_action
 from hybridal.app.db.schema import AccessToken, Invitation, Lease, LoginSession, Person, Vote
 from hybridal.app.people import (
     LONGEST_NAME,
@@ -105,7 +106,9 @@ def _check(project: Project, token: str) -> None:
 
 def _join(project: Project, given: JoinRequest, password: str) -> str:
     with project.sessions.begin() as session:
-        return sign_in(session, accept_invitation(session, given.token, given.name, password))
+        person = accept_invitation(session, given.token, given.name, password)
+        log_action(session, person, "people", "join", role=person.role)
+        return sign_in(session, person)
 
 
 @router.post("/logout")
@@ -138,16 +141,17 @@ async def set_password(given: PasswordChange, user: BrowserUser, request: Reques
     if needs_old and not await run_sync(verify_password, given.old, user.person.password, limiter=_HASHING):
         raise ForbiddenError(translatable("The old password is wrong."))
     password = await run_sync(hash_password, given.new, limiter=_HASHING)
-    await in_thread(_set_password, project, number, password, user.login if mine else None)
+    await in_thread(_set_password, project, user.person, number, password, user.login if mine else None)
     request.app.state.sessions.clear()
     return Done()
 
 
-def _set_password(project: Project, number: int, password: str, keep: str | None) -> None:
+def _set_password(project: Project, by: Person, number: int, password: str, keep: str | None) -> None:
     with project.sessions.begin() as session:
         if keep is None and number == project_owner(session).number:
             raise ForbiddenError(translatable("The project's first owner sets their password when they start the app."))
         change_password(session, number, password, keep)
+        log_action(session, by, "people", "password", person=session.get_one(Person, number).name)
 
 
 def _limit_attempts(request: Request, name: str) -> None:
@@ -197,10 +201,15 @@ def list_people(_: Owner, project: CurrentProject) -> Items[PersonSchema]:
 
 
 @router.patch("/people")
-def update_person(change: PersonChange, _: BrowserOwner, project: CurrentProject, request: Request) -> Done:
+def update_person(change: PersonChange, user: BrowserOwner, project: CurrentProject, request: Request) -> Done:
     """Change a person's name or role, or deactivate them, which ends their sessions, tokens and leases."""
     with project.sessions.begin() as session:
+        known = session.get(Person, change.number)
+        before = {} if known is None else {name: getattr(known, name) for name in ("name", "role", "active")}
         person = change_person(session, **change.model_dump())
+        values = {name: [old, now] for name, old in before.items() if (now := getattr(person, name)) != old}
+        if values:
+            log_action(session, user.person, "people", "change", person=person.name, **values)
         if not person.active:
             for table in (LoginSession, AccessToken, Lease):
                 session.execute(delete(table).where(table.person_number == person.number))
@@ -247,17 +256,19 @@ def list_invitations(_: Owner, project: CurrentProject) -> Items[InvitationSchem
 
 @router.post("/invitations", dependencies=WITH_PASSWORDS)
 def create_invitation(
-    given: InvitationRole, _: BrowserOwner, request: Request, project: CurrentProject
+    given: InvitationRole, user: BrowserOwner, request: Request, project: CurrentProject
 ) -> InvitationLink:
     """Create an invitation link for one person."""
     with project.sessions.begin() as session:
         made, token = invite(session, given.role)
+        log_action(session, user.person, "people", "invite", role=given.role)
         return InvitationLink(number=made.number, path=link(request, f"/join/{token}"))
 
 
 @router.post("/invitations/{number}/revoke")
-def revoke(number: Number, _: Owner, project: CurrentProject) -> Done:
+def revoke(number: Number, user: Owner, project: CurrentProject) -> Done:
     """Withdraw an invitation."""
     with project.sessions.begin() as session:
         revoke_invitation(session, number)
+        log_action(session, user.person, "people", "revoke", role=session.get_one(Invitation, number).role)
     return Done()

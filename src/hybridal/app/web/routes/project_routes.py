@@ -10,10 +10,12 @@ from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import ForbiddenError
-from hybridal.app.db.schema import Trainer
+from hybridal.app.db.schema import Person, Trainer
 from hybridal.app.labelling import classes
+from hybridal.app.labelling.codebook import newest_version
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.learnt_predictions import are_from_names
+from hybridal.app.labelling.rechecks import texts_to_recheck
 from hybridal.app.people import may
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
@@ -54,6 +56,8 @@ class ProjectSchema(Schema):
     me: Me
     multi_label: bool = Field(description="Whether a text may have several classes, or none.")
     classes: list[ClassSchema]
+    codebook: int = Field(description="The newest version of the codebook.")
+    rechecks: int = Field(description="Texts to look at again because the codebook has changed.")
     counts: Counts
     budget: int
     settings: Settings
@@ -101,6 +105,8 @@ def get_project(user: Annotator, project: CurrentProject) -> ProjectSchema:
             me=Me(name=user.name, role=user.role),
             multi_label=settings["multi_label"],
             classes=[ClassSchema.model_validate(one) for one in classes.active(session)],
+            codebook=newest_version(session),
+            rechecks=texts_to_recheck(session),
             counts=Counts(**counts(session)),
             budget=settings["budget"],
             settings=_shown(settings),
@@ -108,20 +114,20 @@ def get_project(user: Annotator, project: CurrentProject) -> ProjectSchema:
 
 
 @router.patch("/settings")
-async def change_settings(changes: SettingsChange, _: Owner, project: CurrentProject) -> Settings:
+async def change_settings(changes: SettingsChange, user: Owner, project: CurrentProject) -> Settings:
     """Change settings."""
-    settings = await in_thread(_change, project, changes)
+    settings = await in_thread(_change, project, user.person, changes)
     await catch_up(project)
     return settings
 
 
-def _change(project: Project, changes: SettingsChange) -> Settings:
+def _change(project: Project, person: Person, changes: SettingsChange) -> Settings:
     given = changes.model_dump(exclude_none=True)
     tokens, now = given.pop("max_length", None), project.settings()
     # Store the length only if it differs from the protocol's own, so that a later change of protocol applies its own.
     if tokens not in (None, _shown({**now, **given})["max_length"]):
         given["overrides"] = {**now["overrides"], "max_length": tokens}
-    project.decide(given)
+    project.decide(given, person=person)
     return _shown(project.settings())
 
 

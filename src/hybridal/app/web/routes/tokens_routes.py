@@ -8,6 +8,7 @@ from fastapi import Request
 from pydantic import Field
 
 from hybridal.app.api_tokens import list_tokens, make_token, withdraw_token
+from hybridal.app.audit_log import log_action
 from hybridal.app.people import LONGEST_NAME
 from hybridal.app.web.auth import BrowserUser, CurrentProject
 from hybridal.app.web.project_threads import Router
@@ -60,6 +61,7 @@ def create_token(new: NewToken, user: BrowserUser, project: CurrentProject) -> T
     """Create a token that acts in your name."""
     with project.sessions.begin() as session:
         made, secret = make_token(session, user, new.name, new.role)
+        log_action(session, user.person, "people", "token", name=new.name, role=new.role)
         return TokenSecret(number=made.number, token=secret)
 
 
@@ -68,5 +70,6 @@ def revoke_token(number: Number, user: BrowserUser, project: CurrentProject, req
     """Withdraw a token; it stops working immediately."""
     with project.sessions.begin() as session:
         withdraw_token(session, user, number)
+        log_action(session, user.person, "people", "revoke_token", number=number)
     request.app.state.sessions.clear()
     return Done()

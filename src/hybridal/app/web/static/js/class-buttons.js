@@ -20,6 +20,7 @@ export class ClassButtons extends EventTarget {
   #predicted = new Set();
   #chosen = new Set();
   #order = [];
+  #headings = new Map();
 
   /**
    * @param {HTMLElement} root
@@ -74,7 +75,7 @@ export class ClassButtons extends EventTarget {
     return colourOf(this.classes.findIndex((one) => one.name === name));
   }
 
-  /** @param {{name: string, description: string}[]} classes in their order */
+  /** @param {{name: string, description: string, group?: string}[]} classes in their order; those of a group are neighbours */
   show(classes) {
     const focused = this.root.contains(document.activeElement) ? document.activeElement : null;
     const at = this.#buttons.indexOf(focused);
@@ -83,7 +84,8 @@ export class ClassButtons extends EventTarget {
     this.#buttons = classes.map((each, index) => this.#button(each, index));
     this.#finder = classes.length > SEARCH_FROM ? (this.#finder ?? this.#field()) : null;
     const finder = this.#finder && el("div", { class: "finder" }, this.#finder, this.#found);
-    this.root.replaceChildren(...[this.legend, finder, ...this.#buttons].filter(Boolean));
+    this.#headings = headingsOf(classes);
+    this.root.replaceChildren(...[this.legend, finder].filter(Boolean), ...this.#inOrder([...classes.keys()]));
     this.#order = [...classes.keys()];
     this.#setChosen(new Set(this.chosen));
     (this.#buttons[at] ?? focused)?.focus({ preventScroll: true }); // keep the focus on the class or the search field
@@ -130,7 +132,15 @@ export class ClassButtons extends EventTarget {
     this.#buttons.forEach((button) => (button.disabled = off));
   }
 
-  #button({ name, description }, index) {
+  /** The buttons in an order; with headings of groups if it is that of the classes. */
+  #inOrder(order) {
+    const isNatural = order.every((index, at) => index === at);
+    for (const heading of this.#headings.values()) heading.remove();
+    this.root.classList.toggle("ungrouped", !isNatural);
+    return order.flatMap((index) => [isNatural && this.#headings.get(index), this.#buttons[index]].filter(Boolean));
+  }
+
+  #button({ name, description, group }, index) {
     const key = this.#keys[index];
     return el(
       "button",
@@ -145,7 +155,7 @@ export class ClassButtons extends EventTarget {
         },
       },
       el("kbd", { "aria-hidden": "true" }, key ?? "·"),
-      bdi(name),
+      group ? el("span", { class: "named" }, bdi(name), el("small", {}, bdi(group))) : bdi(name),
       el("span", { class: "prediction" }),
     );
   }
@@ -196,7 +206,7 @@ export class ClassButtons extends EventTarget {
 
   /** Indices of the classes that match the typed text, the best first; of equal matches, the predicted ones first. */
   #matches() {
-    const far = this.classes.map(({ name }) => distance(this.#finder.value, name));
+    const far = this.classes.map(({ name, group }) => distance(this.#finder.value, name) ?? (group ? distance(this.#finder.value, group) : null));
     const rank = (index) => [far[index], !this.#predicted.has(index), index];
     const matches = [...far.keys()].filter((index) => far[index] !== null);
     return matches.sort((one, other) => rank(one).reduce((less, value, at) => less || value - rank(other)[at], 0));
@@ -222,7 +232,18 @@ export class ClassButtons extends EventTarget {
     if (order.every((index, at) => index === this.#order[at])) return;
     this.#order = order;
     const focused = document.activeElement;
-    this.root.append(...order.map((index) => this.#buttons[index]));
+    this.root.append(...this.#inOrder(order));
     if (document.activeElement !== focused) focused.focus(); // a moved element loses the focus
   }
+}
+
+/** The heading of each group by the index of its first class; classes without a group that follow one get one too. */
+function headingsOf(classes) {
+  const headings = new Map();
+  classes.forEach(({ group }, index) => {
+    const before = classes[index - 1]?.group;
+    const title = group && group !== before ? group : !group && before ? t("Other classes") : "";
+    if (title) headings.set(index, el("span", { class: "group-name" }, bdi(title)));
+  });
+  return headings;
 }

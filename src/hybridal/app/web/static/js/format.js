@@ -2,6 +2,7 @@
 import { language, t } from "./i18n.js";
 
 const PERCENT = new Intl.NumberFormat(language, { style: "percent" });
+const MOMENT = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
 const AGO = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
 
 /** 0.8333 -> "83%"; a dash for null */
@@ -23,8 +24,8 @@ export function duration(seconds) {
 }
 
 /** How long ago a moment (in seconds since 1970) was, or how far ahead it is. */
-export function ago(moment, now = Date.now() / 1000) {
-  const seconds = moment - now;
+export function ago(at, now = Date.now() / 1000) {
+  const seconds = at - now;
   for (const [unit, size] of [
     ["day", 86400],
     ["hour", 3600],
@@ -34,3 +35,6 @@ export function ago(moment, now = Date.now() / 1000) {
   }
   return t("just now");
 }
+
+/** A moment (in seconds since 1970) as a date and a time of day. */
+export const moment = (seconds) => MOMENT.format(seconds * 1000);

@@ -21,6 +21,7 @@ import { Question } from "./question.js";
 import { ReasonsToggle } from "./reasons-toggle.js";
 import { Queue } from "./queue.js";
 import { recallDialog } from "./recall.js";
+import { RecheckMode } from "./recheck-mode.js";
 import { SetAnswer } from "./set-answer.js";
 import { toast, showErrors } from "./toast.js";
 
@@ -43,14 +44,16 @@ const buttons = new ClassButtons(byId("classes"), several ? toggle : label, seve
 const setAnswer = several ? new SetAnswer(buttons, labelSet) : null;
 const question = several ? new Question(answerQuestion, () => whenNotRemarking(() => queue.restart())) : null;
 const nextChoice = new NextChoice(() => project.classes, () => whenNotRemarking(() => queue.restart()));
+const recheck = new RecheckMode(project);
 const fetchNext = async (n, afresh) => {
+  if (recheck.isOn) return recheck.fetchNext(n);
   const likely = nextChoice.class;
   const found = await get("/api/next", { n, likely, ...(afresh && { afresh }), ...(question?.isOn && { questions: true }) });
   nextChoice.showNote(likely, found.known);
   return found;
 };
 const fetchSpare = (n) => get("/api/next/spare", { n });
-const queue = new Queue(fetchNext, outbox.waiting.map(({ body }) => body.text).filter(Boolean), fetchSpare);
+const queue = new Queue(fetchNext, outbox.waiting.map(({ body }) => body.text).filter(Boolean), recheck.isOn ? undefined : fetchSpare);
 const offline = new OfflineNote(outbox, queue);
 recallDialog(nextChoice, role !== "annotator", () => whenNotRemarking(() => queue.restart()));
 const reasons = byId("why") && project.settings.show_predictions ? new ReasonsToggle(byId("why"), () => card.text.firstChild, () => project.classes) : null;
@@ -121,8 +124,18 @@ function answerQuestion(has) {
 }
 
 function skip() {
+  if (recheck.isOn) return postpone();
   if (askedClass()) return answerQuestion(null);
   annotate({ action: "skip", class: null }, null, t("Skipped"));
+}
+
+/** Leaves the old answer for now, and goes on with the next text to look at again. */
+function postpone() {
+  if (performance.now() - changedAt < MIN_READING_MS) return;
+  if (!store({ path: "/api/codebook/rechecks/postpone", body: { text: queue.current.id } })) return;
+  byId("last").textContent = t("Left for later");
+  queue.advance();
+  show();
 }
 
 function annotate(what, names, sentence) {
@@ -134,7 +147,8 @@ function annotate(what, names, sentence) {
   if (isBounce && !card.isRemarked) return;
   if (at - changedAt < MIN_READING_MS) return;
   // Store first: if the browser cannot store the annotation, stay on this text.
-  if (!store({ path: "/api/annotations", body: { key, text: queue.current.id, ...what, ...copies, ...remarks } })) return;
+  const body = { key, text: queue.current.id, ...what, ...copies, ...remarks, codebook: project.codebook };
+  if (!store({ path: "/api/annotations", body })) return;
   done.push({ item: queue.current, key, names, at, asked });
   byId("last").textContent = copies.look_alikes ? `${sentence}. ${lookAlikes.sentence}` : sentence; // before the text, so that screen readers announce it first
   if (asked + 1 < queue.current.questions?.length) return askNext();
@@ -209,6 +223,7 @@ function show(before) {
   lookAlikes.show(item);
   if (item) card.show(item, before && sentenceOf(before.names));
   else card.showEmpty("", t("Loading texts …"));
+  recheck.show(item);
   buttons.choose((!item?.questions && before?.names) || (item && several ? preselected(item) : []));
   updateButtons();
   showQuestion();
@@ -225,6 +240,7 @@ function sentenceOf(names) {
 
 /** The classes that this person has given already, and those proposed if the owner wants them preselected. */
 function preselected(item) {
+  if (item.old) return item.old;
   const decided = Object.entries(item.decisions ?? {});
   const open = ((project.settings.preselect && proposed(item)) || []).filter((name) => item.decisions?.[name] == null);
   return [...decided.filter(([, has]) => has).map(([name]) => name), ...open];
@@ -275,6 +291,7 @@ async function refill() {
 }
 
 function showDone() {
+  if (recheck.isOn) return card.showEmpty(t("Nothing left to look at again"), t("All these labels were looked at, or other people are looking at them now."), recheck.leaveLink());
   if (!project.counts.texts) return showNoTexts();
   const links = [el("a", { class: "button", href: link("/progress") }, t("See progress"))];
   if (role !== "annotator") links.push(el("a", { class: "button", href: link("/export") }, t("Export the labels")));
@@ -302,6 +319,7 @@ async function refresh(keepKeys = false) {
   const before = project.classes;
   Object.assign(project, await getProject());
   goal();
+  recheck.showNote();
   if (keepKeys && before.some(({ number }, at) => project.classes[at]?.number !== number)) project.classes = before;
   if (JSON.stringify(project.classes) === JSON.stringify(before)) return;
   buttons.show(project.classes);
@@ -323,6 +341,7 @@ outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
       whenNotRemarking(() => queue.putBack(reply.item));
     }
   }
+  if (!reply.counts) return; // a text was left for later
   project.counts = reply.counts;
   goal();
   if (reply.counts.labelled === reply.counts.texts) showErrors(advise);

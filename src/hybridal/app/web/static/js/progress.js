@@ -5,7 +5,7 @@ import { balance } from "./charts/balance.js";
 import { calibration } from "./charts/calibration.js";
 import { confusions } from "./charts/confusions.js";
 import { curve, scoreOf } from "./charts/curve.js";
-import { confusionMatrix, quality } from "./charts/quality.js";
+import { confusionMatrix, groupQuality, quality } from "./charts/quality.js";
 import { signalChart } from "./charts/signal.js";
 import { updates } from "./charts/updates.js";
 import { byId, el } from "./dom.js";
@@ -146,7 +146,7 @@ function figures({ rounds, switch: switched, calibration: bins, saved, balance: 
 
 /** What the model and people find hard. */
 function classFigures(project, measured, confused) {
-  const shown = measured.texts ? [quality(measured), confusionMatrix(measured, project.multi_label, isReviewer)] : [];
+  const shown = measured.texts ? [quality(measured), groupQuality(measured), confusionMatrix(measured, project.multi_label, isReviewer)].filter(Boolean) : [];
   return confused.length ? [...shown, confusions(confused)] : shown;
 }
 

@@ -12,6 +12,7 @@ const SHADES = 5;
  * @typedef {{part: number, of: number, value: number | null, low: number | null, high: number | null}} Share
  * @typedef {{label: string | null, predicted: string | null, texts: number}} Cell
  * @typedef {{texts: number, cells: Cell[],
+ *   groups: {name: string, texts: number, given: number, precision: Share, recall: Share}[],
  *   classes: {name: string, threshold: number | null, texts: number, given: number, precision: Share, recall: Share}[]}} Quality
  */
 
@@ -44,6 +45,16 @@ export function quality({ texts, classes }) {
     ),
     table(title, columns.filter(Boolean), rows),
   );
+}
+
+/** The same of each group of classes; null if there are none. @param {Quality} found */
+export function groupQuality({ groups }) {
+  if (!groups.length) return null;
+  const title = t("Quality per group");
+  const columns = [t("Group"), t("Texts"), t("Predicted"), t("Precision"), t("Recall")];
+  const rows = groups.map(({ name, texts, given, precision, recall }) => [bdi(name), texts, given, shareOf(precision), shareOf(recall)]);
+  const about = t("A text has a group if it has one of its classes; taking one class of a group for another is no error here.");
+  return el("figure", { class: "card wide" }, el("figcaption", {}, el("h2", {}, title), el("p", {}, about)), table(title, columns, rows));
 }
 
 function shareOf({ value, low, high }) {

@@ -1,0 +1,53 @@
+/** The page Label with labels to look at again after a change of the codebook: `?check=VERSION`, or `?check=all`. */
+import { get, link } from "./api.js";
+import { byId, bdi, el } from "./dom.js";
+import { listed, t, tn, tParts, whole } from "./i18n.js";
+
+export class RecheckMode {
+  /** @param {{rechecks: number}} project */
+  constructor(project) {
+    this.project = project;
+    this.version = new URLSearchParams(location.search).get("check");
+    this.left = project.rechecks;
+    for (const id of ["next-choice", "answer-mode"]) if (this.isOn && byId(id)) byId(id).hidden = true;
+    this.showNote();
+  }
+
+  /** Whether the page shows labels to look at again, and nothing else. */
+  get isOn() {
+    return this.version !== null;
+  }
+
+  /** @param {number} n */
+  async fetchNext(n) {
+    const found = await get("/api/codebook/rechecks/next", { n, version: Number(this.version) || null });
+    this.left = found.left;
+    this.showNote();
+    return found;
+  }
+
+  /** Shows the old answer beside a text. @param {import("./queue.js").Item | undefined} item */
+  show(item) {
+    const place = byId("old-answer");
+    place.hidden = !item?.old;
+    if (item?.old) place.replaceChildren(...tParts("Old answer: {name}", { name: bdi(listed(item.old) || t("none of these")) }));
+  }
+
+  /** Says how many labels are to be looked at again, with a link to them or back. */
+  showNote() {
+    const n = this.isOn ? this.left : this.project.rechecks;
+    const place = byId("recheck-note");
+    place.hidden = !this.isOn && !n;
+    if (place.hidden) return;
+    const sentence = this.isOn
+      ? t("You look at labels again after a change of the codebook. Left: {n}", { n: whole(n) })
+      : tn("The codebook has changed: {n} label to look at again.", "The codebook has changed: {n} labels to look at again.", n);
+    const action = this.isOn ? this.leaveLink() : el("a", { href: link("/?check=all") }, t("Look at them"));
+    const words = `${sentence} ${action.textContent}`;
+    if (place.textContent !== words) place.replaceChildren(`${sentence} `, action);
+  }
+
+  leaveLink() {
+    return el("a", { href: link("/") }, t("Back to new texts"));
+  }
+}
