@@ -108,6 +108,25 @@ def test_people_label_validation_and_a_share_in_a_file(server: ChatServer, tmp_p
     assert all(draw.drawn.tolist() for draw in pool.random_draws())
 
 
+def test_a_run_ends_with_the_errors_of_the_model_and_what_more_labels_cost_and_bring(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    """The model says sport of every text."""
+    server.reply = lambda _body: labels("sport")
+    file = texts_file(tmp_path / "t.csv", labelled=120)
+    prices = ("--llm-price", 100, "--label-price", 0.2, "--overlap", "0.75", "--initial", 24)
+    more = ("--out", tmp_path / "run", "--set", "validation=share", "--set", "validation_share=0.25")
+    done = hybridal("run", file, "--id", "id", "--label", "label", *options(server, *prices, *more))
+    assert done.code == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "m agrees with people on " in said
+    assert " texts that both labelled." in said
+    assert "It gives 'sport' too often: right in " in said
+    assert "more labels by people cost " in said
+    assert " more labels by the model cost " in said
+    assert "(90% interval " in said
+
+
 def test_the_labels_of_a_file_are_those_of_people_and_an_exam_for_the_model(server: ChatServer, tmp_path: Path) -> None:
     file = texts_file(tmp_path / "t.csv", labelled=40)
     asked = ["--id", "id", "--label", "label", "--out", tmp_path / "run", "--set", "validation=none"]

@@ -17,7 +17,7 @@ FULL = Settings(
     classes=("ham", "spam"), max_words=9, drop_empty=True, drop_duplicates=True, backbone="tiny", protocol="quick",
     overrides={"rounds": 2, "stop_after": None}, schedule="fixed:2",
     acquisition="badge", signals=("alpha", "cka"), seed=7, device="cpu", labels="l.csv",
-    annotator="llm", llm={"model": "m", "price": 0.5}, overlap=0.2,
+    annotator="llm", llm={"model": "m", "price": 0.5}, overlap=0.2, label_price=0.3,
     test_every_round=True, stop="auto", tracker="mlflow",
 )  # fmt: skip
 
@@ -53,9 +53,11 @@ def test_a_run_stops_by_itself_or_never() -> None:
 
 def test_the_options_of_a_language_model_are_merged_and_recorded_only_with_an_annotator() -> None:
     assert FULL.with_changes({"llm": {"url": "http://h/v1"}}).llm == {"model": "m", "price": 0.5, "url": "http://h/v1"}
-    assert not {"annotator", "llm", "overlap"} & Settings("imdb").to_json().keys()
+    assert not {"annotator", "llm", "overlap", "label_price"} & Settings("imdb").to_json().keys()
     with pytest.raises(UserError, match="'overlap' must be a share from 0 to 1, not 2"):
         Settings("imdb", overlap=2)
+    with pytest.raises(UserError, match="'label_price' must be the price of a label by people, above 0, not -1"):
+        Settings("imdb", label_price=-1)
 
 
 def test_changes_replace_settings_and_merge_overrides() -> None:

@@ -90,6 +90,13 @@ LlmBudgetMoney = Annotated[
     float | None, typer.Option(help="What it may cost in all; needs --llm-price.", rich_help_panel=MODEL_LABELS)
 ]
 LlmPrice = Annotated[float | None, typer.Option(help="Price of a million tokens.", rich_help_panel=MODEL_LABELS)]
+LabelPrice = Annotated[
+    float | None,
+    typer.Option(
+        help="What a label by people costs; with --llm-price, the run ends with what more labels cost and bring.",
+        rich_help_panel=MODEL_LABELS,
+    ),
+]
 Overlap = Annotated[
     float | None,
     typer.Option(help="Share of its texts that people label too (default: 0.1).", rich_help_panel=MODEL_LABELS),
@@ -215,6 +222,7 @@ RUN: Mapping[str, Any] = {
     "llm_budget_money": LlmBudgetMoney,
     "llm_price": LlmPrice,
     "overlap": Overlap,
+    "label_price": LabelPrice,
     "backbone": BackboneName,
     "protocol": ProtocolName,
     "rounds": Rounds,
@@ -234,7 +242,7 @@ RUN: Mapping[str, Any] = {
     "stop": Stop,
     "tracker": TrackerSpec,
 }
-OF_MODEL = ("annotator", *(name for name in RUN if name.startswith("llm_")), "overlap")
+OF_MODEL = ("annotator", *(name for name in RUN if name.startswith("llm_")), "overlap", "label_price")
 _SETTINGS = [name for name in RUN if name in {field.name for field in fields(Settings)}]
 _PROTOCOL = [name for name in RUN if name in {field.name for field in fields(Rules)} and name not in _SETTINGS]
 

@@ -26,6 +26,7 @@ from hybridal.learners.teach_result import TeachResult
 from hybridal.loop.loop import Experiment, State
 from hybridal.measures.advice import Advice, advise
 from hybridal.measures.certainty import score_in_words
+from hybridal.measures.model_errors import ModelErrors, model_errors
 from hybridal.models.model_protocol import TimedCandidates
 from hybridal.registry import hint_or_list
 from hybridal.reports.number_formats import counted
@@ -133,6 +134,22 @@ class Learner:
         pool, task = self._state.pool, self.experiment.task
         rows = np.flatnonzero(pool.labels >= 0).tolist()
         return {task.id(task.train.ids[row]): origin_name(pool.origins[row]) for row in rows}
+
+    @property
+    def model_errors(self) -> ModelErrors:
+        """How a model that labels agrees with people, on texts that both labelled: in all, and in each class.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach({"train-0": "food", "train-1": "sport"}, update=False)
+            >>> result = learner.teach({"train-0": "food", "train-1": "food"}, update=False, by="model")
+            >>> learner.model_errors.texts, learner.model_errors.alike
+            (2, 1)
+        """
+        return model_errors(*self._state.pool.compared(), self.experiment.task.objective)
 
     def query(self, n: int | None = None) -> Batch:
         """Choose the texts to label next.

@@ -35,6 +35,7 @@ class Settings(TaskSource):
         annotator: A model that labels, together with people: `llm`, or an annotator of another package.
         llm: Arguments of `LlmAnnotator`, if it labels.
         overlap: The share of the model's texts that people label too; None takes a tenth.
+        label_price: What a label by people costs, in the currency of the model's price; for a forecast in money.
         test_every_round: Evaluate on the test texts in each round, not only in the last.
         stop: "auto" stops when more labels would hardly help.
         tracker: Also log the metrics of each round there.
@@ -55,6 +56,7 @@ class Settings(TaskSource):
     annotator: str | None = None
     llm: Mapping[str, Any] = field(default_factory=dict)
     overlap: float | None = None
+    label_price: float | None = None
     test_every_round: bool = False
     stop: str = "never"
     tracker: str | None = None
@@ -66,6 +68,9 @@ class Settings(TaskSource):
         if self.overlap is not None and not (isinstance(self.overlap, int | float) and 0 <= self.overlap <= 1):
             wrong = f"must be a share from 0 to 1, not {self.overlap!r}"
             raise UserError(f"The setting 'overlap' {wrong}.", field="overlap")
+        if self.label_price is not None and not (isinstance(self.label_price, int | float) and self.label_price > 0):
+            wrong = f"must be the price of a label by people, above 0, not {self.label_price!r}"
+            raise UserError(f"The setting 'label_price' {wrong}.", field="label_price")
 
     @cached_property  # used in many places, and validating each field takes time
     def rules(self) -> Rules:
@@ -82,7 +87,7 @@ class Settings(TaskSource):
         """Return the settings as JSON, with the acquisition by name: the default of a protocol may change."""
         written = {**asdict(self), "acquisition": self.acquisition_spec}
         if self.annotator is None:
-            for name in ("annotator", "llm", "overlap"):
+            for name in ("annotator", "llm", "overlap", "label_price"):
                 del written[name]
         return {name: value for name, value in written.items() if name not in LATER_FIELDS or value is not None}
 

@@ -170,6 +170,11 @@ class LlmAnnotator:
         return None if self.price is None else self._cache.tokens * self.price / 1e6
 
     @property
+    def label_price(self) -> float | None:
+        """What a label cost on average so far; None without a price or a label."""
+        return None if self.spent_money is None or not self._cache.usable else self.spent_money / self._cache.usable
+
+    @property
     def is_spent(self) -> bool:
         """Whether the budget is used up."""
         return self._cache.is_spent(self.limit)
