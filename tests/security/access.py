@@ -69,6 +69,7 @@ REVIEWER = {
     ("GET", "/api/export/labels.{kind}"),
     ("GET", "/api/export/predictions.{kind}"),
     ("GET", "/api/export/model.zip"),
+    ("GET", "/api/export/codebook.json"),
     ("GET", "/api/export/label-studio.json"),
 }
 OWNER = {

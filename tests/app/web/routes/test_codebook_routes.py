@@ -136,3 +136,20 @@ def test_an_annotator_may_not_change_the_codebook(annotator: Visit, reviewer: Vi
         assert visit.post("/api/codebook/redefine", {"class": 1, "description": "x"}).status_code == 403
     assert annotator.get("/api/codebook/versions").status_code == 403
     assert reviewer.get("/api/codebook/versions").status_code == 200
+
+
+def test_the_codebook_is_exported_with_its_versions(owner: Visit, annotator: Visit) -> None:
+    owner.patch("/api/classes/1", {"name": "A", "group": "first"})
+    owner.post("/api/classes/2/merge", {"into": 1})
+    owner.post("/api/classes/3/delete")
+    found = owner.get("/api/export/codebook.json").json()
+    assert found["version"] == 4
+    assert found["classes"] == [
+        {"number": 1, "name": "A", "description": "", "examples": "", "group": "first", "archived": ""}
+    ]
+    told = [(one["number"], one["operation"], one["person"]) for one in found["versions"]]
+    assert told == [(1, "add", None), (2, "change", "me"), (3, "merge", "me"), (4, "delete", "me")]
+    assert found["versions"][1]["changes"] == [
+        {"number": 1, "before": {"name": "a", "group": ""}, "after": {"name": "A", "group": "first"}}
+    ]
+    assert annotator.get("/api/export/codebook.json").status_code == 403

@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from hybridal.app.audit_log import log_action
 from hybridal.app.db.schema import Scoring, Text
+from hybridal.app.exchange.codebook_file import exported_codebook
 from hybridal.app.exchange.label_studio import read_tasks
 from hybridal.app.exchange.label_studio_export import export_tasks
 from hybridal.app.exchange.label_studio_import import Imported, import_tasks
@@ -31,6 +32,7 @@ from hybridal.app.web.project_threads import Router, parts_in_thread
 from hybridal.app.web.schemas import CleanStr, Done, Schema
 from hybridal.errors import UserError
 from hybridal.sentences import translatable
+from hybridal.system.files import strict_json
 
 router = Router(prefix="/api")
 
@@ -83,6 +85,19 @@ def label_studio_file(user: Reviewer, project: CurrentProject, anonymous: bool =
     """All texts as tasks. Label Studio accepts annotations only by its own users, or `anonymous` ones."""
     _log(project, user, "label-studio.json")
     return _file(export_tasks(project.reads, anonymous), "label-studio", "json")
+
+
+@router.get(
+    "/export/codebook.json",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/json": {"schema": {"type": "object"}}}, "description": "The file."}},
+)
+def codebook_file(user: Reviewer, project: CurrentProject) -> StreamingResponse:
+    """The classes as they are now, and all versions of the codebook, so that labels of each version can be read."""
+    with project.reads() as session:
+        found = exported_codebook(session)
+    _log(project, user, "codebook.json")
+    return _file(iter([strict_json(found, indent=2).encode() + b"\n"]), "codebook", "json")
 
 
 @router.post("/import/label-studio")

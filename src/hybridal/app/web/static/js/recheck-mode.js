@@ -30,7 +30,9 @@ export class RecheckMode {
   show(item) {
     const place = byId("old-answer");
     place.hidden = !item?.old;
-    if (item?.old) place.replaceChildren(...tParts("Old answer: {name}", { name: bdi(listed(item.old) || t("none of these")) }));
+    if (!item?.old) return;
+    const name = bdi(listed(item.old) || t("none of these"));
+    place.replaceChildren(...tParts("Old answer: {name}", { name }));
   }
 
   /** Says how many labels are to be looked at again, with a link to them or back. */

@@ -81,7 +81,8 @@ function changes() {
 }
 
 function nameOf({ kind, name, group, other }) {
-  if (kind === "difference") return t("{name}: {group} minus {other}", { name, group, other: other || t("all other texts") });
+  const compared = other || t("all other texts");
+  if (kind === "difference") return t("{name}: {group} minus {other}", { name, group, other: compared });
   return group ? t("{name}: {group}", { name, group }) : name;
 }
 
