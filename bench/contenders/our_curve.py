@@ -9,7 +9,7 @@ from hybridal import ActiveLearner
 from hybridal.core.outputs import UNKNOWN
 from hybridal.tasks import Split, Task
 
-BATCH = 50
+BATCH = 51
 
 
 def auto(asked: Question) -> Curve:

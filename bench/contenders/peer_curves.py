@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 from bench.contenders.curves import Curve, Question, play
 
-BATCH = 50
+BATCH = 51
 
 
 def drawn(asked: Question, balanced: bool = False) -> NDArray[np.int64]:
@@ -61,8 +61,10 @@ def tfidf(asked: Question) -> Curve:
         yield with_all_classes(model, model.predict_proba(words.transform(asked.test)), len(asked.classes))
 
 
-def frozen(weights: str | None = None, names: bool = False) -> Callable[[Question], Curve]:
-    """A logistic regression on embeddings of labels drawn at random, with scikit-learn's defaults."""
+def frozen(
+    weights: str | None = None, names: bool = False, inverse_penalty: float = 1.0
+) -> Callable[[Question], Curve]:
+    """A logistic regression on embeddings of labels drawn at random, by default with scikit-learn's defaults."""
 
     def curve(asked: Question) -> Curve:
         rows, labels, classes = drawn(asked)[: asked.counts[-1]], np.array(asked.labels), len(asked.classes)
@@ -70,7 +72,7 @@ def frozen(weights: str | None = None, names: bool = False) -> Callable[[Questio
         found = embeddings(asked, [*words, *(asked.pool[row] for row in rows), *asked.test])
         named, known, test = np.split(found, [len(words), len(words) + len(rows)])
         for count in asked.counts:
-            model = LogisticRegression(max_iter=1000, class_weight=weights)
+            model = LogisticRegression(C=inverse_penalty, max_iter=1000, class_weight=weights)
             targets = np.concatenate([np.arange(len(words)), labels[rows[:count]]]).astype(int)
             model.fit(np.vstack([named, known[:count]]), targets)
             yield with_all_classes(model, model.predict_proba(test), classes)
@@ -165,6 +167,7 @@ def small_text(asked: Question) -> Curve:
 LEARNERS: dict[str, Callable[[Question], Curve]] = {
     "tfidf": tfidf,
     "frozen": frozen(),
+    "frozen, C=30": frozen(inverse_penalty=30.0),
     "frozen, balanced weights": frozen("balanced"),
     "frozen, names": frozen(names=True),
     "scikit-activeml": scikit_activeml,
