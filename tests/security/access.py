@@ -79,6 +79,7 @@ OWNER = {
     ("GET", "/api/audit.csv"),
     ("GET", "/settings"),
     ("PATCH", "/api/settings"),
+    ("GET", "/api/export/project.zip"),
     ("POST", "/api/shares/draw"),
     ("POST", "/api/texts"),
     ("POST", "/api/texts/preview"),

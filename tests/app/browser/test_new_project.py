@@ -53,6 +53,7 @@ def test_a_file_becomes_a_project_whose_first_text_is_shown(
         expect(page.get_by_label("Column of texts")).to_have_value("body")
         expect(page.locator("#first-rows tbody tr")).to_have_count(5)
         expect(page.locator("#file-facts")).to_have_text("41 rows, 40 different texts, 40 with a label.")
+        expect(page.locator("#all-labelled")).to_contain_text("there is nothing to label")
         expect(page.get_by_label("Skip 1 row without a text")).to_be_checked()
         expect(page.get_by_label("Name of the project")).to_have_value("my reports 2024")
         lines = page.get_by_label("One class per line")
@@ -62,6 +63,7 @@ def test_a_file_becomes_a_project_whose_first_text_is_shown(
         page.get_by_label("Treat the labels in the file as").select_option(
             "suggestions only: shown to the person labelling"
         )
+        expect(page.locator("#all-labelled")).to_be_empty()
         page.get_by_text("Advanced").click()
         page.get_by_label("Labels planned").fill("30")
         page.get_by_label("Language of the pages").select_option("Deutsch")

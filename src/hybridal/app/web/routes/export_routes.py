@@ -17,6 +17,7 @@ from hybridal.app.exchange.codebook_file import exported_codebook
 from hybridal.app.exchange.label_studio import read_tasks
 from hybridal.app.exchange.label_studio_export import export_tasks
 from hybridal.app.exchange.label_studio_import import Imported, import_tasks
+from hybridal.app.exchange.project_archive import archive_parts
 from hybridal.app.exchange.table_files import (
     LABEL_FORMATS,
     PREDICTION_FORMATS,
@@ -78,6 +79,12 @@ def model_file(user: Reviewer, project: CurrentProject) -> StreamingResponse:
     archive = ModelArchive(project.exports)
     _log(project, user, "model.zip")
     return _file(archive.parts(), "model", "zip")
+
+
+@router.get("/export/project.zip", **_file_response("zip"))
+def project_file(_: Owner, project: CurrentProject) -> StreamingResponse:
+    """The whole project as one file, to be imported on another server."""
+    return _file(archive_parts(project), "project", "zip")
 
 
 @router.get("/export/label-studio.json", **_file_response("json"))

@@ -19,6 +19,7 @@ const fields = form.elements;
 let latestRequest = 0;
 let token = "";
 let fileClasses = [];
+let unlabelled = 0;
 let isKindChosen = false;
 let areClassesTyped = false;
 
@@ -30,6 +31,7 @@ export function newProject() {
   fields.language.addEventListener("change", () => (fields.backbone.value = fields.language.value || fields.backbone.options[0].value));
   onPress(byId("without-file"), () => showSteps(false));
   onSubmit(form, create);
+  fields.suggested.addEventListener("change", showAllLabelled);
   bindDrop();
   showKind();
   fields.file.disabled = false;
@@ -102,6 +104,8 @@ function show(found, isNew) {
   byId("first-rows").replaceChildren(...previewTable(found));
   setText(byId("file-facts"), found.problem ? "" : facts(found));
   byId("choose-suggested").hidden = !columnsOf(found, "label").length;
+  unlabelled = found.rows - found.empty - found.duplicates - found.labelled;
+  showAllLabelled();
   choice("empty", found.empty, tn("Skip {n} row without a text", "Skip {n} rows without a text", found.empty));
   choice("duplicates", found.duplicates, tn("Skip {n} duplicate text", "Skip {n} duplicate texts", found.duplicates));
   if (!areClassesTyped) fields.classes.value = fileClasses.map((name) => [name, found.descriptions[name]].filter(Boolean).join(": ")).join("\n");
@@ -118,6 +122,11 @@ function facts({ rows, empty, duplicates, labelled }) {
   return labelled
     ? t("{rows}, {texts}, {labelled}.", { rows: counted, texts, labelled: given })
     : t("{rows}, {texts}.", { rows: counted, texts });
+}
+
+function showAllLabelled() {
+  const isDone = fileClasses.length > 0 && unlabelled <= 0 && !fields.suggested.value;
+  setText(byId("all-labelled"), isDone ? t("All texts of the file have a label: the model is trained on them, and there is nothing to label.") : "");
 }
 
 function choice(name, n, sentence) {
