@@ -10,7 +10,7 @@ from hybridal.app.db.schema import Text
 from hybridal.app.group_texts import group_texts
 from hybridal.app.project_settings import write
 
-from .labelling.test_look_alikes import groups, made
+from .labelling.test_look_alike_groups import groups, made
 
 
 def test_a_process_finds_the_same_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,7 +152,7 @@ def test_a_cell_of_a_study_is_one_folder(name: str, tmp_path: Path) -> None:
 def test_a_folder_of_a_server_is_found_by_its_whole_name_only(tmp_path: Path) -> None:
     from fastapi.testclient import TestClient
 
-    from hybridal.app.trainer.trainer_queue import TrainerQueue
+    from hybridal.app.trainer.trainer_slots import TrainerQueue
     from hybridal.app.web.host import Host
     from hybridal.app.web.operator import Operator
     from hybridal.app.web.start import create_start_app

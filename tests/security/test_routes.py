@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hybridal.app.project import Project
-from hybridal.app.trainer.trainer_queue import TrainerQueue
+from hybridal.app.trainer.trainer_slots import TrainerQueue
 from hybridal.app.web.auth import cookie_name
 from hybridal.app.web.host import Host
 from hybridal.app.web.operator import Operator

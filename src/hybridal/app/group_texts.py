@@ -8,7 +8,7 @@ import sys
 from contextlib import closing
 
 from hybridal.app.labelling.consensus import counts
-from hybridal.app.labelling.look_alikes import find_groups, groups_are_known
+from hybridal.app.labelling.look_alike_groups import find_groups, groups_are_known
 from hybridal.app.project import Project
 
 MAX_TEXTS_HERE = 2000  # whose groups are found in half a second at most; more would keep requests waiting

@@ -20,7 +20,7 @@ from hybridal.app.db.connect import connect, with_schema
 from hybridal.app.people import change_password, change_person, hash_password, project_owner, verify_password
 from hybridal.app.project import DB_VARIABLE, Project
 from hybridal.app.trainer.supervisor import Supervisor
-from hybridal.app.trainer.trainer_queue import TrainerQueue, trainer_slots
+from hybridal.app.trainer.trainer_slots import TrainerQueue, trainer_slots
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.host import Host
 from hybridal.app.web.operator import Operator

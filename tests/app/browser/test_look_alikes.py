@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from hybridal.app.labelling.consensus import counts
-from hybridal.app.labelling.look_alikes import find_groups
+from hybridal.app.labelling.look_alike_groups import find_groups
 
-from ..labelling.test_look_alikes import WORDS, parcel
+from ..labelling.test_look_alike_groups import WORDS, parcel
 from ..made_up import consensus
 from .axe import Axe
 from .served import Served, served

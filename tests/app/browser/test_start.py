@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.serve import HERE, bind
 from hybridal.app.trainer import supervisor
-from hybridal.app.trainer.trainer_queue import TrainerQueue
+from hybridal.app.trainer.trainer_slots import TrainerQueue
 from hybridal.app.web import host
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.host import Host

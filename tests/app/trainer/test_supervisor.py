@@ -17,7 +17,7 @@ from hybridal.app.trainer import supervisor as module
 from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO
 from hybridal.app.trainer.pending_work import ProjectState
 from hybridal.app.trainer.supervisor import MAX_CRASHES, Supervisor
-from hybridal.app.trainer.trainer_queue import TrainerQueue
+from hybridal.app.trainer.trainer_slots import TrainerQueue
 
 from ..copies import copied
 from ..processes import lives

@@ -15,7 +15,7 @@ from anyio import CapacityLimiter
 from fastapi.testclient import TestClient
 
 from hybridal.app.project import Project
-from hybridal.app.trainer.trainer_queue import TrainerQueue
+from hybridal.app.trainer.trainer_slots import TrainerQueue
 from hybridal.app.web import host as module
 from hybridal.app.web import project_threads
 from hybridal.app.web.auth import LoginLink

@@ -340,7 +340,7 @@ def _check(session: Session) -> None:
 
 
 def copy_without_labels(project: Project, folder: Path, db: str | None = None, *, title: str) -> None:
-    """Create a project with the texts, classes and settings of another, which nobody has labelled or joined yet.
+    """Create a project with the texts, classes and settings of another, without labels or people.
 
     Args:
         project: The other project.

@@ -33,7 +33,7 @@ from hybridal.app.labelling.texts import chunks
 from hybridal.app.project_settings import read
 from hybridal.randomness import stream
 
-SPARE_SPREAD = 5  # spare texts are chosen among so many times their number
+SPARE_SPREAD = 5  # spare texts are chosen among this many times their number
 _ROWS_PER_QUERY = 100
 
 _ZERO: ColumnElement[int] = literal_column("0")  # with a bound 0 SQLite would not use the partial index

@@ -18,7 +18,7 @@ from hybridal.app.project import Project
 from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO, YIELD_REQUEST
 from hybridal.app.trainer.pending_work import ProjectState, has_work, read_state
 from hybridal.app.trainer.publish import write_status
-from hybridal.app.trainer.trainer_queue import Slot, TrainerQueue
+from hybridal.app.trainer.trainer_slots import Slot, TrainerQueue
 
 MAX_CRASHES = 6  # in a row, without a finished round in between
 MAX_DELAY = 60.0  # seconds between two starts

@@ -32,7 +32,7 @@ from hybridal.app.project import Project, has_schema
 from hybridal.app.project_creation import ProjectPlan, create_project
 from hybridal.app.trainer.publish import error_sentence
 from hybridal.app.trainer.supervisor import Supervisor
-from hybridal.app.trainer.trainer_queue import TrainerQueue
+from hybridal.app.trainer.trainer_slots import TrainerQueue
 from hybridal.app.web.web_app import create_app
 from hybridal.errors import UserError
 from hybridal.sentences import translatable

@@ -1,4 +1,4 @@
-"""All estimates of a project: shares, of groups too, differences and trends, each beside the naive count."""
+"""All estimates of a project: shares, of groups too, differences and trends, each next to the naive count."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Basis:
         crossed: How many random labels are compared with models that were fitted without them, since the model learnt
             them.
         model: The model in words.
-        uncovered: How many texts no draw covers, and nobody labelled.
+        uncovered: How many texts no draw covers and no person labelled.
         picked: How many random labels people gave out of turn.
     """
 

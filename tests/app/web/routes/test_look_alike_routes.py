@@ -10,12 +10,12 @@ from sqlalchemy import update
 
 from hybridal.app.db.schema import Text
 from hybridal.app.insight.annotator_agreement import ratings
-from hybridal.app.labelling.look_alikes import find_groups, groups_are_known
+from hybridal.app.labelling.look_alike_groups import find_groups, groups_are_known
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project
 from hybridal.app.web import background_updates
 
-from ...labelling.test_look_alikes import made, parcel
+from ...labelling.test_look_alike_groups import made, parcel
 from ...made_up import consensus, me, people
 from ..visits import Visit, local, signed_in
 

@@ -12,15 +12,15 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.app_errors import ForbiddenError, MissingError
 from hybridal.app.db.schema import Text, clean
-from hybridal.app.insight.differences import Kind, differences
 from hybridal.app.insight.questions import questions_about
 from hybridal.app.insight.ranking import likeliest, probabilities_of
+from hybridal.app.insight.text_differences import Kind, differences
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, find_annotation, undo
 from hybridal.app.labelling.bulk import MAX_TEXTS, decide_many, label_many, undo_many
 from hybridal.app.labelling.codebook import recording
 from hybridal.app.labelling.consensus import counts
-from hybridal.app.labelling.look_alikes import (
+from hybridal.app.labelling.look_alike_groups import (
     MAX_COPIES,
     copy_answer,
     count_look_alikes,

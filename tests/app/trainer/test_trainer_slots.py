@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from hybridal.app.trainer import trainer_queue as module
-from hybridal.app.trainer.trainer_queue import TrainerQueue, trainer_slots
+from hybridal.app.trainer import trainer_slots as module
+from hybridal.app.trainer.trainer_slots import TrainerQueue, trainer_slots
 
 
 def test_projects_take_turns_and_know_which_they_wait_for() -> None:

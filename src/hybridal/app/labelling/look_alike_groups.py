@@ -26,7 +26,7 @@ GROUPED = "grouped"  # the setting that stores the newest row of the texts whose
 
 
 def groups_are_known(session: Session) -> bool:
-    """Whether the groups of all texts are known, or nobody wants to know them."""
+    """Whether the groups of all texts are known, or the project does not use them."""
     settings = read(session)
     newest = session.scalar(select(func.max(Text.row))) or 0
     return bool(not settings["look_alikes"] or settings[GROUPED] >= newest)

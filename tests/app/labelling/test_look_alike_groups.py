@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Annotation, Lease, Person, Text, Vote
-from hybridal.app.labelling import look_alikes as module
+from hybridal.app.labelling import look_alike_groups as module
 from hybridal.app.labelling import texts
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.bulk import label_many, undo_many
 from hybridal.app.labelling.consensus import counts
-from hybridal.app.labelling.look_alikes import (
+from hybridal.app.labelling.look_alike_groups import (
     copy_answer,
     count_look_alikes,
     find_groups,

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridal.app.insight.differences import CONTEXT, differences
+from hybridal.app.insight.text_differences import CONTEXT, differences
 
 words = st.lists(st.sampled_from(["a", "bc", "d", "parcel", "1", "."]), max_size=20).map(" ".join)
 
