@@ -230,12 +230,13 @@ class Project:
         choice = {**_answer(label), **({"new_class": True} if new_class else {})}
         self._annotate(id, action="label", flagged=flagged, comment=comment, **choice)
 
-    def skip(self, id: str, *, flagged: bool = False, comment: str = "") -> None:
+    def skip(self, id: str, *, flagged: bool = False, reason: str | None = None, comment: str = "") -> None:
         """Skip a text that cannot be labelled.
 
         Args:
             id: The text's id.
             flagged: Ask a reviewer to look at the text.
+            reason: "unclear", "none_fits", "several_fit", "guidelines", "wrong_text" or "other".
             comment: A remark that is stored with the skip.
 
         Raises:
@@ -243,9 +244,10 @@ class Project:
 
         Example:
             >>> project = Project("https://label.example.org", token="hybridal_123")
-            >>> project.skip("t2", comment="not in our language")  # doctest: +SKIP
+            >>> project.skip("t2", reason="wrong_text", comment="not in our language")  # doctest: +SKIP
         """
-        self._annotate(id, action="skip", flagged=flagged, comment=comment)
+        why = {} if reason is None else {"reason": reason}
+        self._annotate(id, action="skip", flagged=flagged, comment=comment, **why)
 
     def _annotate(self, id: str, **answer: Any) -> None:
         # The idempotency key makes retries safe.

@@ -207,8 +207,8 @@ def test_events_wait_for_open_transactions(tmp_path: Path, empty_postgres: str, 
             other.execute(
                 text(
                     "INSERT INTO annotations (key, text_row, person_number, action, class_number, drawn, flagged,"
-                    " comment, decides, codebook, at) SELECT 'second', row, 1, 'label', 1, 'queue', false, '', false,"
-                    " 1, 0 FROM texts WHERE id = 't1'"
+                    " reason, comment, decides, codebook, at) SELECT 'second', row, 1, 'label', 1, 'queue', false, '',"
+                    " '', false, 1, 0 FROM texts WHERE id = 't1'"
                 )
             )
         assert not deliver(project)

@@ -300,6 +300,10 @@ class Person(Base):
     joined: Mapped[float] = mapped_column(default=now)
 
 
+REASONS = ("unclear", "none_fits", "several_fit", "guidelines", "wrong_text", "other")
+"""Why a text is skipped or flagged."""
+
+
 class Annotation(Base):
     """One act of an annotator on a text; rows are never changed.
 
@@ -309,6 +313,7 @@ class Annotation(Base):
         class_number: The class of a label.
         label_set: The set of a label, if a text may have several classes.
         flagged: Whether the text was flagged for review.
+        reason: Why the text was skipped or flagged, one of `REASONS`; "" if no reason was given.
         comment: Free text.
         decides: Whether this is an adjudication.
         drawn: How the annotator came to the text: `random` or `queue` if the queue gave it (of the texts set aside, or
@@ -328,6 +333,7 @@ class Annotation(Base):
     class_number: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
     label_set: Mapped[int | None] = mapped_column(ForeignKey("label_sets.number"))
     flagged: Mapped[bool] = mapped_column(default=False)
+    reason: Mapped[str] = mapped_column(default="")
     comment: Mapped[str] = mapped_column(default="")
     decides: Mapped[bool] = mapped_column(default=False)
     drawn: Mapped[str] = mapped_column(default="picked")

@@ -28,7 +28,7 @@ from hybridal.app import project_admin, project_settings
 from hybridal.app.db.class_set import ClassSet, decode_set
 from hybridal.app.db.connect import count_texts_again
 from hybridal.app.db.migrations import MIGRATIONS
-from hybridal.app.db.schema import Base, Class, EncodedSet, LabelSet, Person, Tally, Text
+from hybridal.app.db.schema import REASONS, Base, Class, EncodedSet, LabelSet, Person, Tally, Text
 from hybridal.app.exchange.table_files import WriteBuffer
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.codebook import check_versions
@@ -48,6 +48,7 @@ NOT_EXPORTED = frozenset(
         *("invitations", "login_sessions", "access_tokens", "webhooks", "deliveries"),  # secrets
         "audit_log",  # says what was done on this server
         *("leases", "trainer", "scoring", "predictions", "queued_texts"),  # follow from the model, or are short-lived
+        "explanations",
     }
 )
 _COLUMNS_NOT_EXPORTED = frozenset({("people", "password"), ("texts", "folded"), ("texts", "digest")})
@@ -59,6 +60,7 @@ _VALUES: Mapping[tuple[str, str], frozenset[str]] = {
     ("classes", "archived"): frozenset({"", "kept", "out", "deleted"}),
     ("annotations", "action"): frozenset({"label", "skip", "withdraw"}),
     ("rechecks", "state"): frozenset({"open", "done", "dismissed"}),
+    ("annotations", "reason"): frozenset({"", *REASONS}),
 }
 _PLAIN_SPEC = re.compile(r"[a-z0-9_*+-]*(:([a-z0-9_*+-]*|-?[0-9.]+(e-?[0-9]+)?))*", re.IGNORECASE)
 

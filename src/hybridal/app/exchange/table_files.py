@@ -177,6 +177,7 @@ def _label_row(
             "action": "adjudicate" if one.decides else one.action,
             **({"class": name} if names is None else _set_fields(given, names)),
             "flagged": one.flagged,
+            "reason": one.reason,
             "comment": one.comment,
             "drawn": one.drawn,
             "codebook": one.codebook,
@@ -268,7 +269,9 @@ def labels_parquet(rows: Rows) -> Iterator[bytes]:
     kinds = _label_types(rows)
     of_set = {"classes": several, "decisions": pa.map_(string, boolean)} if kinds - {str} else {"class": string}
     label = (
-        dict.fromkeys(("person", "action", *of_set, "comment", "drawn", "at"), string) | of_set | {"flagged": boolean}
+        dict.fromkeys(("person", "action", *of_set, "reason", "comment", "drawn", "at"), string)
+        | of_set
+        | {"flagged": boolean}
     )
     columns, rows = _columns(rows, COLUMNS)
     label["codebook"] = pa.int64()

@@ -66,6 +66,7 @@ def annotate(
     class_names: Sequence[str] | None = None,
     decisions: Mapping[str, bool | None] | None = None,
     flagged: bool = False,
+    reason: str = "",
     comment: str = "",
     key: str,
     decides: bool = False,
@@ -86,6 +87,7 @@ def annotate(
         decisions: If a text may have several classes: whether it has some of them, by name. None is a question that the
             person skipped.
         flagged: Whether the text is flagged for review.
+        reason: Why the text is skipped or flagged, one of `REASONS`; "" for none.
         comment: A comment for reviewers.
         key: Identifies the request, so that a repeated one counts once.
         decides: Whether this is an adjudication, which settles a disagreement.
@@ -133,6 +135,7 @@ def annotate(
         action=action,
         **label_columns(session, label),
         flagged=flagged,
+        reason=reason,
         comment=comment,
         decides=decides,
         drawn=drawn or _drawn(text, served=bool(now.served)),

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from hybridal.app.db.class_set import ClassSet
-from hybridal.app.db.schema import Class, Consensus, LabelSet, LabelSetClass, Person, Prediction, Text, Vote
+from hybridal.app.db.schema import Annotation, Class, Consensus, LabelSet, LabelSetClass, Person, Prediction, Text, Vote
 from hybridal.app.db.search import containing, contains
 from hybridal.app.labelling.consensus import counts
 
@@ -41,6 +41,7 @@ class Conditions:
         class_name: The class of its consensus.
         lacks: A class that its consensus denies.
         state: Its state; `none` is a label that gives no class.
+        reason: Why a person skipped or flagged it.
         given: A class that the newest model gives it.
         withheld: A class that the newest model does not give it.
         confused: Two classes, each of which one person gave it instead of the other; or ("", "").
@@ -55,11 +56,12 @@ class Conditions:
     given: str = ""
     withheld: str = ""
     confused: tuple[str, str] = ("", "")
+    reason: str = ""
 
     @property
     def of_few(self) -> bool:
         """Whether few texts match, all of which have votes."""
-        labelled = self.class_name or self.lacks or any(self.confused)
+        labelled = self.class_name or self.lacks or any(self.confused) or self.reason
         return self.state in ("labelled", "none", "skipped", "flagged") or bool(labelled)
 
 
@@ -88,6 +90,7 @@ def search(
     given: str = "",
     withheld: str = "",
     confused: tuple[str, str] = ("", ""),
+    reason: str = "",
     predicted: str = "",
     order: Order | None = None,
     among: Sequence[int] | None = None,
@@ -108,13 +111,14 @@ def search(
         given: See `Conditions`, also for the next two.
         withheld: A class that the newest model does not give it.
         confused: Two classes between which people differ.
+        reason: Why a person skipped or flagged it.
         predicted: The likeliest class according to the model.
         order: List by prediction: "sure" for the highest probability first, "doubt" for the highest entropy first.
         among: Rows to search among; they also give the order.
         exact: Count all matches of a search by words, not only `MAX_COUNTED`.
     """
     start = (page - 1) * PAGE_SIZE
-    wanted = Conditions(words, class_name, lacks, state, by, given, withheld, confused)
+    wanted = Conditions(words, class_name, lacks, state, by, given, withheld, confused, reason)
     if among is not None:
         # Thousands of parameters take PostgreSQL's driver longer than the query; numbers in its text do not.
         numbers: BindParameter[int] = bindparam("among", among, expanding=True, literal_execute=True)
@@ -206,6 +210,9 @@ def _filters(session: Session, row: Row, wanted: Conditions) -> Iterator[ColumnE
         yield row.in_(_given(wanted.given))
     if wanted.withheld:
         yield and_(row.in_(select(Prediction.text_row)), row.not_in(_given(wanted.withheld)))
+    if wanted.reason:
+        stated = select(Vote.text_row).join(Annotation, Annotation.number == Vote.annotation_number)
+        yield row.in_(_of(wanted.by, stated.where(Annotation.reason == wanted.reason)))
     if any(wanted.confused):
         yield _differing(row, *wanted.confused)
     if wanted.state != "deleted":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import select
@@ -28,6 +28,7 @@ _KEY = "Idempotency key chosen by the client: a repeated request with the same k
 Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description=_KEY, examples=["5f1c2b"])]
 # No dot: each text of a batch gets this key, a dot and a number.
 BatchKey = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,56}$", description=_KEY, examples=["7a9d04"])]
+Reason = Literal["unclear", "none_fits", "several_fit", "guidelines", "wrong_text", "other"]
 Number = Annotated[int, Field(ge=1, le=2**53)]
 
 

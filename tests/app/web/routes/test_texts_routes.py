@@ -34,10 +34,12 @@ def test_text_list_shows_the_state_of_each_text(owner: Visit) -> None:
         "source": "people",
         "split": "",
         "flagged": True,
+        "reason": "",
         "comment": "hm",
         "prediction": None,
         "deleted": False,
         "similarity": None,
+        "group": None,
     }
     assert owner.get("/api/texts", search="text 1").json()["total"] == 11
     assert owner.get("/api/texts", page=2).json()["items"] == []
@@ -166,3 +168,23 @@ def test_annotators_are_told_reasons_only_if_they_see_predictions(annotator: Vis
     assert annotator.post("/api/explanations", {"text": "t0"}).status_code == 403
     project.decide({"show_predictions": True})
     assert annotator.post("/api/explanations", {"text": "t0"}).status_code == 200
+
+
+def test_skipped_and_flagged_texts_are_listed_by_their_reason(owner: Visit, annotator: Visit) -> None:
+    skip = {"key": "1", "text": "t1", "action": "skip", "reason": "unclear", "comment": "what?"}
+    assert owner.post("/api/annotations", skip).status_code == 200
+    say(annotator, "2", "t2", "a", flagged=True, reason="none_fits")
+    say(annotator, "3", "t3", "a", flagged=True)
+    assert owner.post("/api/annotations", {**skip, "key": "4", "reason": "because"}).status_code == 422
+
+    def found(visit: Visit, **query: str) -> list[tuple[str, str]]:
+        return [(one["id"], one["reason"]) for one in visit.get("/api/texts", **query).json()["items"]]
+
+    assert found(owner, state="skipped", reason="unclear") == [("t1", "unclear")]
+    assert found(owner, state="flagged") == [("t3", ""), ("t2", "none_fits")]
+    assert found(owner, reason="none_fits") == [("t2", "none_fits")]
+    assert found(annotator, reason="unclear") == []
+    [entry] = owner.get("/api/texts/t1").json()["annotations"]
+    assert (entry["reason"], entry["comment"]) == ("unclear", "what?")
+    say(annotator, "5", "t2", "b")  # a new answer without a reason
+    assert found(owner, reason="none_fits") == []

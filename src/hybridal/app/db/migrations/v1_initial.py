@@ -227,6 +227,7 @@ def upgrade() -> None:
         sa.Column("class_number", COUNTER, nullable=True),
         sa.Column("label_set", COUNTER, nullable=True),
         sa.Column("flagged", sa.Boolean(), nullable=False),
+        sa.Column("reason", sa.String(), nullable=False),
         sa.Column("comment", sa.String(), nullable=False),
         sa.Column("decides", sa.Boolean(), nullable=False),
         sa.Column("drawn", sa.String(), nullable=False),

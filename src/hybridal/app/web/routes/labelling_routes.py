@@ -46,6 +46,7 @@ from hybridal.app.web.schemas import (
     Item,
     Items,
     Key,
+    Reason,
     Saved,
     Schema,
     items_of,
@@ -85,6 +86,7 @@ class NewAnnotation(Schema):
     classes: GivenClasses = None
     decisions: GivenDecisions = None
     flagged: bool = False
+    reason: Reason | None = Field(None, description="Why the text is skipped or flagged.")
     comment: CleanStr = Field("", max_length=10_000)
     codebook: int | None = Field(
         None, ge=0, le=2**31 - 1, description="The version of the codebook that the annotator saw; null: the newest."
@@ -196,6 +198,7 @@ def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentPro
             class_names=given.classes,
             decisions=given.decisions,
             flagged=given.flagged,
+            reason=given.reason or "",
             comment=given.comment,
             key=given.key,
             offered=True,

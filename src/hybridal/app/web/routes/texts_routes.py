@@ -34,6 +34,7 @@ from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import (
     CleanStr,
     PredictionSchema,
+    Reason,
     Schema,
     ShownClasses,
     ShownDecisions,
@@ -55,6 +56,7 @@ class TextSummary(Schema):
     source: str | None
     split: str
     flagged: bool
+    reason: str = Field("", description="Why it was skipped or flagged last; empty if no reason was given.")
     comment: str
     prediction: PredictionSchema | None
     deleted: bool
@@ -73,6 +75,7 @@ class HistoryEntry(Schema):
     action: str
     class_: str | None = Field(validation_alias="class", serialization_alias="class")
     flagged: bool
+    reason: str
     comment: str
     decides: bool
     at: float
@@ -121,6 +124,7 @@ def list_texts(
         str, Query(max_length=200, description="With `other`: a class that one person gave instead of the other class.")
     ] = "",
     other: Annotated[str, Query(max_length=200, description="The class that another person gave instead.")] = "",
+    reason: Annotated[Reason | None, Query(description="Why a person skipped or flagged it.")] = None,
     order: Annotated[Order | None, Query(description="Order by the model's confidence.")] = None,
     like: Annotated[
         str, Query(max_length=LONGEST_ID, description="The id of a text; the most similar come first.")
@@ -159,6 +163,7 @@ def list_texts(
             given=clean(given),
             withheld=clean(withheld),
             confused=(clean(one), clean(other)),
+            reason=reason or "",
             predicted=clean(predicted),
             order=order,
             among=among,
@@ -315,6 +320,7 @@ def get_text(id: str, user: Annotator, project: CurrentProject) -> TextDetails:
                 action=one.action,
                 class_=name,
                 flagged=one.flagged,
+                reason=one.reason,
                 comment=one.comment,
                 decides=one.decides,
                 at=one.at,
@@ -351,6 +357,11 @@ def _summaries(
     if person is not None:
         comments = comments.where(Vote.person_number == person)
     newest = dict(session.execute(comments).all())
+    reasons = select(Vote.text_row, Annotation.reason).join(Annotation, Annotation.number == Vote.annotation_number)
+    reasons = reasons.where(Vote.text_row.in_(rows), Annotation.reason != "").order_by(Annotation.number)
+    if person is not None:
+        reasons = reasons.where(Vote.person_number == person)
+    stated = dict(session.execute(reasons).all())
     settings, known = read(session), {}
     if sees_predictions(user, settings):
         known = predictions_of(
@@ -363,6 +374,7 @@ def _summaries(
             **_shown_label(labels.get(text.row), names, active_names),
             split=text.split,
             flagged=flagged(votes[text.row]),
+            reason=stated.get(text.row, ""),
             comment=newest.get(text.row, ""),
             prediction=known.get(text.row),
             deleted=text.deleted is not None,

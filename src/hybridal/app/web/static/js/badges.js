@@ -4,6 +4,7 @@ import { el, bdi } from "./dom.js";
 import { percent } from "./format.js";
 import { listed, t } from "./i18n.js";
 import { predicted } from "./proposals.js";
+import { reasonName } from "./skip-reasons.js";
 
 /** A class by its name and colour. @param {{name: string}[]} classes */
 export function classBadge(name, classes, prefix = "", suffix = "") {
@@ -47,5 +48,6 @@ export function facts(item, classes) {
   if (item.split === "validation") all.push(el("span", { class: "badge strong" }, t("validation")));
   if (item.deleted) all.push(el("span", { class: "badge strong" }, t("deleted")));
   if (item.flagged) all.push(el("span", { class: "badge strong" }, t("flagged")));
+  if (item.reason) all.push(el("span", { class: "badge" }, reasonName(item.reason)));
   return el("span", { class: "facts" }, ...all);
 }

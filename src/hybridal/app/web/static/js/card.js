@@ -12,9 +12,10 @@ export class Card {
     this.note = byId("note");
     this.commentButton = byId("comment");
     this.commentField = byId("comment-text");
+    this.reasonField = byId("reason");
     onPress(this.flag, () => this.toggleFlag());
     onPress(this.commentButton, () => this.toggleComment());
-    this.commentField.addEventListener("keydown", (event) => this.#leaveComment(event));
+    for (const field of [this.commentField, this.reasonField]) field.addEventListener("keydown", (event) => this.#leaveComment(event));
   }
 
   /**
@@ -54,12 +55,13 @@ export class Card {
 
   /** The flag and comment that are sent with the annotation. */
   get remarks() {
-    return { flagged: this.flag.getAttribute("aria-pressed") === "true", comment: this.commentField.value.trim() };
+    const flagged = this.flag.getAttribute("aria-pressed") === "true";
+    return { flagged, comment: this.commentField.value.trim(), ...(this.reasonField.value && { reason: this.reasonField.value }) };
   }
 
   /** Whether the person has entered something that replacing the text would discard. */
   get isRemarked() {
-    return this.remarks.flagged || this.remarks.comment !== "" || !this.note.hidden;
+    return this.remarks.flagged || this.remarks.comment !== "" || this.reasonField.value !== "" || !this.note.hidden;
   }
 
   clearRemarks() {
@@ -82,17 +84,18 @@ export class Card {
   #leaveComment(event) {
     if (event.key !== "Escape" && (event.key !== "Enter" || event.shiftKey)) return;
     event.preventDefault();
-    this.#note(this.commentField.value, this.remarks.flagged);
+    this.#note(this.commentField.value, this.remarks.flagged, this.reasonField.value);
     // Return the focus. If a key opened the comment, nothing had the focus, and single keys work again.
-    this.commentField.blur();
+    event.target.blur();
     this.cameFrom.focus();
   }
 
-  #note(comment, flagged) {
+  #note(comment, flagged, reason = "") {
     this.commentField.value = comment;
+    this.reasonField.value = reason;
     this.note.hidden = true;
     this.commentButton.setAttribute("aria-expanded", "false");
-    this.commentButton.setAttribute("aria-pressed", String(comment.trim() !== ""));
+    this.commentButton.setAttribute("aria-pressed", String(comment.trim() !== "" || reason !== ""));
     this.flag.setAttribute("aria-pressed", String(flagged));
   }
 

@@ -11,6 +11,7 @@ import { t, tParts } from "./i18n.js";
 import { deleteButton } from "./delete-texts.js";
 import { idempotentPost } from "./idempotent-post.js";
 import { Reasons } from "./reasons.js";
+import { reasonName, reasonSelect } from "./skip-reasons.js";
 
 /**
  * @param {string} id
@@ -29,6 +30,7 @@ export async function openText(id, project, changed) {
     ? setChoice(project.classes, setQuestion, decides ? item : own)
     : classChoice(project.classes, question, decides ? item.class : own?.class);
   const flagged = el("input", { type: "checkbox", checked: Boolean(own?.flagged) });
+  const reason = reasonSelect(own?.reason);
   const comment = el("textarea", { rows: 2, maxlength: 2000, dir: "auto" });
   comment.value = own?.comment ?? "";
   const send = idempotentPost();
@@ -47,6 +49,7 @@ export async function openText(id, project, changed) {
       el("details", {}, el("summary", {}, t("Other columns of the file")), contextList(item.context)),
       choice.root,
       decides ? null : el("label", { class: "check" }, flagged, t("Flag it for a reviewer")),
+      decides ? null : el("label", {}, t("Reason"), reason),
       decides ? null : el("label", {}, t("Comment"), comment),
       problem,
       el(
@@ -77,6 +80,7 @@ export async function openText(id, project, changed) {
           action: "label",
           flagged: flagged.checked,
           comment: comment.value.trim(),
+          ...(reason.value && { reason: reason.value }),
         });
       dialog.close();
       changed();
@@ -152,6 +156,7 @@ function history(annotations, classes) {
       {},
       ...described(annotation),
       flag(annotation),
+      annotation.reason ? ` · ${reasonName(annotation.reason)}` : null,
       el("span", { class: "muted" }, ` · ${ago(annotation.at)}`),
       annotation.comment ? el("p", { class: "written", dir: "auto" }, annotation.comment) : null,
     );
