@@ -493,6 +493,9 @@ def test_a_project_is_duplicated_exported_and_imported(folder: Path, db: str | N
         answer = operator.client.post(path, files={"file": ("m.zip", b"PK")}, headers=csrf)
         assert (answer.status_code, "not the export" in answer.json()["error"]) == (400, True)
         assert operator.get("/api/projects/export/none.zip").status_code == 404
+        assert operator.get("/open/mails").status_code == 303
+        logged = operator.get("/p/mails/api/audit").json()["items"]
+        assert "project.zip" in [entry["details"].get("file") for entry in logged]
         operator.send("PATCH", "/api/projects", {"name": "without", "archived": True})
         operator.until(lambda found: bool(found["without"]["archived"]))
         assert operator.get("/api/projects/export/without.zip").status_code == 409

@@ -21,13 +21,16 @@ from starlette.concurrency import run_in_threadpool
 
 from hybridal.app import project_admin
 from hybridal.app.app_errors import ConflictError, MissingError
+from hybridal.app.audit_log import log_action
 from hybridal.app.exchange.project_archive import (
     ProjectArchive,
     archive_parts,
     copy_without_labels,
     import_project,
 )
+from hybridal.app.labelling.codebook import newest_version
 from hybridal.app.labelling.texts import Progress
+from hybridal.app.people import project_owner
 from hybridal.app.project import Project, has_schema
 from hybridal.app.project_creation import ProjectPlan, create_project
 from hybridal.app.trainer.publish import error_sentence
@@ -180,8 +183,12 @@ class Host:
         return self.projects[name]
 
     def export(self, name: str) -> Iterator[bytes]:
-        """Yield the archive of a project in parts."""
-        return archive_parts(self._opened(name))
+        """Log the export of a whole project, and return the parts of its archive."""
+        project = self._opened(name)
+        with project.sessions.begin() as session:
+            details = {"file": "project.zip", "codebook": newest_version(session)}
+            log_action(session, project_owner(session), "exports", "export", **details)
+        return archive_parts(project)
 
     def _opened(self, name: str) -> Project:
         one = self.find(name)

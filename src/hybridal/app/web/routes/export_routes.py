@@ -82,8 +82,9 @@ def model_file(user: Reviewer, project: CurrentProject) -> StreamingResponse:
 
 
 @router.get("/export/project.zip", **_file_response("zip"))
-def project_file(_: Owner, project: CurrentProject) -> StreamingResponse:
+def project_file(user: Owner, project: CurrentProject) -> StreamingResponse:
     """The whole project as one file, to be imported on another server."""
+    _log(project, user, "project.zip")
     return _file(archive_parts(project), "project", "zip")
 
 
