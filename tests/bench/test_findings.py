@@ -9,7 +9,7 @@ from statistics import fmean
 import pandas as pd
 import pytest
 
-from bench import claim_figures, encoders, engines, findings, learners, multi_label
+from bench import annotators, claim_figures, encoders, engines, findings, learners, multi_label, promises
 from bench.claims import ACCURACY, ALPHA, KEY, coin_toss
 from bench.on_the_way import overlap, overlaps
 from bench.round_records import cells, played, runs
@@ -29,6 +29,8 @@ def test_findings_page_shows_the_computed_tables() -> None:
     runs_of_encoders = pd.read_parquet(findings.HERE / "results" / "encoders.parquet")
     shown = (encoders.regret_table, encoders.task_table, encoders.price_table)
     tables = {**findings.tables(), **learners.tables(), **multi_label.tables()}
+    for module in (promises, annotators):
+        tables[module.__name__] = module.tables(pd.read_parquet(module.FILE))
     tables |= {table.__name__: table(runs_of_encoders) for table in shown}
     assert {name: [row for row in table.splitlines()[2:] if row not in page] for name, table in tables.items()} == {
         name: [] for name in tables
