@@ -4,7 +4,9 @@ import re
 
 import pytest
 from playwright.sync_api import Dialog, expect
+from sqlalchemy import select, update
 
+from hybridal.app.db.schema import Prediction, Text
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.text_search import MAX_COUNTED
@@ -92,3 +94,23 @@ def test_large_counts_are_approximate_until_texts_are_deleted(window: Window, ap
     assert messages[0].startswith("Delete all 1,001 texts found?")
     with app.project.reads() as session:
         assert counts(session)["texts"] == 20
+
+
+def test_predictions_of_a_list_are_accepted_by_a_key(window: Window, app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        session.execute(update(Text).values(split="pool"))
+        session.execute(update(Text).where(Text.id == "t2").values(split="validation"))
+        for row in session.scalars(select(Text.row).where(Text.row <= 4)).all():
+            session.add(Prediction(text_row=row, class_number=2, probability=0.9, entropy=0.3, round=1))
+    page = window.open(app.link, at="/texts?predicted=b")
+    expect(page.locator(".item")).to_have_count(4)
+    expect(page.get_by_role("button", name="Accept")).to_have_count(3)  # not of the validation text
+    page.keyboard.press(".")
+    expect(page.locator("#toasts")).to_contain_text("Saved.")
+    expect(page.locator("[data-id=t3] .facts")).not_to_contain_text("no label")
+    expect(page.locator("[data-id=t1]").get_by_role("button", name="Accept")).to_be_focused()
+    page.keyboard.press(".")
+    expect(page.locator("[data-id=t1] .facts")).not_to_contain_text("no label")
+    assert consensus(app.project) == {"t3": ("b", "people"), "t1": ("b", "people")}
+    page.locator("#toasts").get_by_role("button", name="Undo").last.click()
+    expect(page.locator("[data-id=t1] .facts")).to_contain_text("no label")

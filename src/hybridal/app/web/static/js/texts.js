@@ -1,4 +1,5 @@
 /** The page Texts: search, filters, paging. The query is kept in the URL, so that it can be shared. */
+import { acceptButton, acceptByKey, isAcceptable } from "./accept-in-list.js";
 import { get } from "./api.js";
 import { facts } from "./badges.js";
 import { Bulk } from "./bulk.js";
@@ -36,6 +37,7 @@ form.addEventListener("input", () => {
   clearTimeout(typing);
   typing = setTimeout(() => showPage(1), TYPING_MS);
 });
+acceptByKey();
 await showErrors(load);
 
 function showPage(number) {
@@ -133,6 +135,11 @@ function toggle(rows) {
   return button;
 }
 
+/** Shows the label of one text again. */
+async function renew(id) {
+  updateFacts([], (await get("/api/texts", { id: [id] })).items);
+}
+
 function row(item, unfold = null) {
   const open = singleFlight(() => showErrors(() => openText(item.id, project, () => showErrors(load))));
   return el(
@@ -149,6 +156,7 @@ function row(item, unfold = null) {
         "span",
         { class: "actions" },
         unfold,
+        isAcceptable(item) ? acceptButton(item, () => renew(item.id)) : null,
         el("button", { type: "button", class: "plain", onclick: () => showLike(item.id) }, t("More like this")),
         el("button", { type: "button", class: "plain", onclick: open }, t("Open")),
       ),
