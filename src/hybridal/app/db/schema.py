@@ -414,7 +414,7 @@ class AuditEntry(Base):
 
 
 class Recheck(Base):
-    """A text whose label a version of the codebook touches, so that somebody shall look at it again.
+    """A text whose label a version of the codebook touches, so that a person shall look at it again.
 
     Attributes:
         rank: Its place in the queue; the lowest first.

@@ -49,7 +49,7 @@ class ProjectTexts:
         added: When each was added.
         draw: The number of the draw that set it aside, 0 for none.
         first: The number of its first annotation by a person or a file, a high one without.
-        picked: Whether that was given by somebody who looked for the text.
+        picked: Whether that was given by a person who looked for the text.
         targets: 1 or 0 as people labelled it, NaN without a label, (N, C).
     """
 
@@ -71,7 +71,7 @@ class ProjectTexts:
 
     @property
     def waiting(self) -> Flags:
-        """Texts that were drawn and that nobody has seen yet."""
+        """Texts that were drawn and not seen yet."""
         found: Flags = (self.draw > 0) & ~self.annotated
         return found
 
@@ -169,7 +169,7 @@ def usable_draws(draws: Sequence[Draw], texts: ProjectTexts) -> list[RandomDraw]
     """Return the draws with the texts that each speaks of.
 
     An upload is a draw from its own texts, and uploads of which the same share has been labelled are one draw. A later
-    draw is from all texts that nobody had annotated; it is used once nearly all texts of the draws before have been
+    draw is from all texts without annotations; it is used once nearly all texts of the draws before have been
     seen, because these could not be drawn again. Texts that were seen and got no label are taken to be like others.
     """
     found, labelled = _uploads(draws, texts), texts.labelled

@@ -31,7 +31,7 @@ def grow_reserve(session: Session, settings: Mapping[str, Any]) -> None:
 def draw_labels(session: Session, n: int) -> int:
     """Let people be asked next for n more random labels; return how many texts were drawn for that.
 
-    Texts that were drawn before and that nobody has seen yet come first. As many more are set aside as it takes, and
+    Texts that were drawn before and not seen yet come first. As many more are set aside as it takes, and
     the queue asks for them before all others.
     """
     exclusive(session)

@@ -27,7 +27,7 @@ def outdated(answered: Mapping[int, int], reached: int, queued: Iterable[int]) -
         queued: The versions for which the text was queued.
 
     Returns:
-        Those who answered before a version under which somebody has answered again.
+        Those who answered before a version under which another person has answered again.
 
     >>> outdated({7: 1, 8: 1, 9: 3}, 3, [2]) == {7, 8}, outdated({7: 1, 8: 1}, 1, [2])
     (True, set())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from urllib.parse import urlsplit
 
 from hybridal.errors import UserError
 from hybridal.system import outgoing
@@ -20,6 +22,21 @@ def check_url(url: str) -> str:
     if not outgoing.is_web_address(url):
         raise UserError(f"'{url:.100}' is not an address that can be called; write it like https://host/path.")
     return url
+
+
+def check_address(url: str) -> None:
+    """Refuse an address that would not be called, before it is stored.
+
+    Raises:
+        UserError: As `check_url`, or the address is in the app's own network and the operator did not allow it.
+
+    >>> check_address("http://10.0.0.1/hook")
+    Traceback (most recent call last):
+    hybridal.errors.UserError: 10.0.0.1 is in the app's own network; the person who runs the app can allow it in ...
+    """
+    parts = urlsplit(check_url(url))
+    with suppress(outgoing.UnknownHostError):  # it may resolve later; each call checks again
+        find_addresses(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
 
 
 def find_addresses(host: str, port: int) -> list[str]:

@@ -43,3 +43,19 @@ def test_a_webhook_of_a_project_from_elsewhere_is_allowed_by_its_owner(
     assert owner.post(f"/api/webhooks/{made['number']}/allow").json() == {"ok": True}
     allowed.append(owner.get("/api/webhooks").json()["items"][0]["allowed"])
     assert allowed == [False, True]
+
+
+@pytest.mark.parametrize("url", ["http://169.254.169.254/x", "http://localhost/", "http://[::1]/", "http://127.1:22/"])
+def test_an_internal_address_is_refused_before_it_is_stored(
+    url: str, owner: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(HOSTS_VARIABLE, raising=False)
+    answer = owner.post("/api/webhooks", {"url": url, "events": ["labels.saved"]})
+    assert (answer.status_code, HOSTS_VARIABLE in answer.json()["error"]) == (400, True)
+    assert owner.get("/api/webhooks").json()["items"] == []
+
+
+def test_a_name_that_does_not_resolve_yet_can_be_stored(owner: Visit) -> None:
+    assert (
+        owner.post("/api/webhooks", {"url": "https://hooks.invalid/x", "events": ["labels.saved"]}).status_code == 200
+    )

@@ -75,8 +75,8 @@ def get_shares(
         try:
             table = _table(session, project, by, classes)
         except UserError as error:
-            said = error.sentence if isinstance(error, NoSharesError) else str(error)
-            return {**about, "problem": texts.sentence(said)}
+            problem = error.sentence if isinstance(error, NoSharesError) else str(error)
+            return {**about, "problem": texts.sentence(problem)}
     lines = [
         {**line, "sentence": texts.sentence(sentence(one, table))}
         for line, one in zip(table.to_json()["lines"], table.lines, strict=True)
@@ -129,7 +129,7 @@ def draw_random_labels(given: RandomLabels, _: Owner, project: CurrentProject) -
 
 
 def waiting(session: Session) -> int:
-    """Count the texts that were drawn at random and that nobody has labelled or skipped yet."""
+    """Count the texts that were drawn at random and have neither labels nor skips."""
     seen = select(Annotation.text_row).join(Person).where(Person.kind != "llm")
     unseen = (Text.split == "validation", Text.deleted.is_(None), Text.row.not_in(seen))
     return session.scalar(select(func.count()).select_from(Text).where(*unseen)) or 0

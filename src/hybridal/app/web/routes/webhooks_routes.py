@@ -15,6 +15,7 @@ from hybridal.app.db.schema import Webhook
 from hybridal.app.web.auth import BrowserOwner, CurrentProject, Owner
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import Done, Items, Number, Schema
+from hybridal.app.webhooks.address import check_address
 from hybridal.app.webhooks.delivery import (
     DeliveryWorker,
     add_webhook,
@@ -103,6 +104,7 @@ def list_webhooks(_: Owner, project: CurrentProject) -> Items[WebhookSchema]:
 @router.post("")
 def create_webhook(new: NewWebhook, _: BrowserOwner, project: CurrentProject) -> WebhookSecret:
     """Add a webhook; it receives events from now on."""
+    check_address(new.url)
     with project.sessions.begin() as session:
         made = add_webhook(session, project, new.url, new.events)
         return WebhookSecret(number=made.number, secret=made.secret)
