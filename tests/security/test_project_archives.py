@@ -106,7 +106,10 @@ def test_a_table_that_is_there_twice_is_refused(whole: Entries, tmp_path: Path) 
     refused(path, tmp_path, "does not belong there")
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked(whole: Entries, tmp_path: Path) -> None:
+def test_a_bomb_is_refused_before_it_is_unpacked(
+    whole: Entries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(project_archive, "ANY_RATIO_BYTES", 10_000_000)
     path = packed(tmp_path / "x.zip", {**whole, "tables/texts.jsonl": b" " * 50_000_000})
     assert path.stat().st_size < 200_000
     refused(path, tmp_path, "too large when it is unpacked")

@@ -20,6 +20,7 @@ from hybridal.app.exchange.project_archive import (
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.classes import ClassEntry
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.people import add_person
 from hybridal.app.project import Project
 
@@ -131,6 +132,15 @@ def test_an_encoder_that_this_server_does_not_offer_is_replaced(tmp_path: Path) 
         import_project(path, tmp_path / name, title="p", encoders=["auto", "tiny"], trusted=trusted)
         with closing(Project.open(tmp_path / name)) as copy:
             assert copy.setting("backbone") == backbone
+
+
+def test_long_texts_that_are_almost_the_same_are_imported_too(tmp_path: Path) -> None:
+    rows = [(str(n), f"{n} {'-' * 90_000}", None) for n in range(60)]
+    with closing(Project.create(Source("long", rows), tmp_path / "p")) as project:
+        path = exported(project, tmp_path / "whole.zip")
+        import_project(path, tmp_path / "new", title="p", encoders=["auto"])
+        with closing(Project.open(tmp_path / "new")) as copy:
+            assert tables(copy)["texts"] == tables(project)["texts"]
 
 
 def test_the_title_is_known_before_the_import(labelled: Project, tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ from hybridal.errors import UserError
 
 FORMAT, VERSION = "hybridal project", 1
 MAX_BYTES = 4_000_000_000  # of all unpacked tables
-MAX_RATIO = 200  # of unpacked to packed bytes; tables of real projects have 5 to 20
+MAX_RATIO = 200  # of unpacked to packed bytes in large files; real projects have 5 to 20
+ANY_RATIO_BYTES = 100_000_000  # up to here long texts that are almost the same may pack better
 MAX_LINE = 4_000_000  # characters; a text has at most 100,000, its other columns 10,000 each
 ROWS_PER_CHUNK = 1000
 OTHER_VERSION = "The project was exported with another version of hybridal; use the same version on both servers."
@@ -165,7 +166,7 @@ class ProjectArchive:
                 raise UserError("The export is encrypted or packed in another way; it was not imported.")
         unpacked = sum(entry.file_size for entry in entries)
         about = self._zip.getinfo("project.json").file_size
-        if unpacked > min(MAX_BYTES, MAX_RATIO * packed + 1_000_000) or about > 100_000:
+        if unpacked > min(MAX_BYTES, max(ANY_RATIO_BYTES, MAX_RATIO * packed)) or about > 100_000:
             raise UserError("The export would become too large when it is unpacked; it was not imported.")
 
     @staticmethod
