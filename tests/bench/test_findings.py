@@ -9,7 +9,7 @@ from statistics import fmean
 import pandas as pd
 import pytest
 
-from bench import annotators, claim_figures, encoders, engines, findings, learners, multi_label, promises
+from bench import annotators, claim_figures, encoders, engines, findings, learners, multi_label, promises, shares
 from bench.claims import ACCURACY, ALPHA, KEY, coin_toss
 from bench.on_the_way import overlap, overlaps
 from bench.round_records import cells, played, runs
@@ -31,6 +31,7 @@ def test_findings_page_shows_the_computed_tables() -> None:
     tables = {**findings.tables(), **learners.tables(), **multi_label.tables()}
     for module in (promises, annotators):
         tables[module.__name__] = module.tables(pd.read_parquet(module.FILE))
+    tables |= shares.tables()
     tables |= {table.__name__: table(runs_of_encoders) for table in shown}
     assert {name: [row for row in table.splitlines()[2:] if row not in page] for name, table in tables.items()} == {
         name: [] for name in tables

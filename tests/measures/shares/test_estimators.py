@@ -227,3 +227,13 @@ def test_a_class_that_people_left_open_has_fewer_labels() -> None:
     )
     widened = (found.high[1] - found.low[1]) - (fewer.high[0] - fewer.low[0])
     assert widened == pytest.approx(10 / 500, abs=0.002)
+
+
+def test_predictions_that_are_the_same_for_all_texts_tell_nothing() -> None:
+    labels, _ = population(400, 0.3, 1.0, 28)
+    constant = np.full(400, 0.1) + 1e-17 * np.arange(400)
+    drawn = np.random.default_rng(29).choice(400, 61, replace=False)
+    texts = labelled(labels, constant, drawn)
+    found, alone = (estimate(texts, share_of(np.ones(400, dtype=bool)), powered=powered) for powered in (True, False))
+    assert found.value[0] == pytest.approx(labels[drawn].mean())
+    assert (found.low[0], found.high[0]) == pytest.approx((alone.low[0], alone.high[0]))

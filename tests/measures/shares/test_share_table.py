@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from hybridal.errors import UserError
-from hybridal.measures.shares.differences import difference
 from hybridal.measures.shares.estimators import estimate, share_of, slope_on
 from hybridal.measures.shares.groups import By, Groups, group_by
 from hybridal.measures.shares.labelled_texts import LabelledTexts
+from hybridal.measures.shares.share_differences import difference
 from hybridal.measures.shares.share_methods import methods
 from hybridal.measures.shares.share_sentences import (
     gain_sentence,

@@ -31,6 +31,7 @@ from hybridal.measures.shares.labelled_texts import Flags, LabelledTexts
 
 Tuning = tuple[Floats, Floats]
 
+CONSTANT = 1e-12  # the variance of predictions that are the same but for rounding
 PRIOR_LABELS = 10  # λ begins at 1, the best one of calibrated predictions, with the weight of this many labels
 
 
@@ -184,10 +185,11 @@ def _tuning(texts: LabelledTexts, powered: bool) -> tuple[Floats, Floats]:
     products, squares = labels * predicted, predicted**2
     covariance = products.sum(axis=0) - products - others * mean_label * mean_predicted
     variance = np.maximum(squares.sum(axis=0) - squares - others * mean_predicted**2, 0.0)
-    with np.errstate(invalid="ignore"):
-        slopes = np.maximum((covariance + spread) / (variance + spread), 0.0)
+    slopes = np.zeros_like(mean_label)
     # A prediction that is the same for all texts tells nothing.
-    slopes = np.nan_to_num(slopes) if powered else np.zeros_like(slopes)
+    varies = (variance + spread > CONSTANT) & powered
+    np.divide(covariance + spread, variance + spread, out=slopes, where=varies)
+    slopes = np.maximum(slopes, 0.0)
     return slopes, mean_label - slopes * mean_predicted
 
 

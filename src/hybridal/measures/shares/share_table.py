@@ -11,7 +11,6 @@ import numpy as np
 
 from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
-from hybridal.measures.shares.differences import difference
 from hybridal.measures.shares.estimators import (
     Estimates,
     Target,
@@ -23,6 +22,7 @@ from hybridal.measures.shares.estimators import (
 from hybridal.measures.shares.groups import Groups
 from hybridal.measures.shares.labelled_texts import Flags, LabelledTexts
 from hybridal.measures.shares.planning import Precision, more_labels
+from hybridal.measures.shares.share_differences import difference
 
 CONFIDENCE = 0.95
 FEWEST = 10  # random labels from which a group is estimated

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint  # type: ignore[import-untyped]
 
-from hybridal.measures.shares.differences import difference
 from hybridal.measures.shares.estimators import Estimates
+from hybridal.measures.shares.share_differences import difference
 
 
 def test_with_wilson_intervals_it_is_the_method_of_newcombe() -> None:
