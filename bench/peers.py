@@ -120,7 +120,8 @@ def recorded() -> pd.DataFrame:
 
 def tables(found: pd.DataFrame) -> str:
     """A table for each number of labels, then macro-F1 by task."""
-    return "\n".join([*(of_labels(int(n), own) for n, own in found.groupby("labels")), by_task(found)])
+    counts = sorted(found["labels"].unique().tolist())
+    return "\n".join([*(of_labels(n, found[found["labels"] == n]) for n in counts), by_task(found)])
 
 
 def of_labels(labels: int, found: pd.DataFrame) -> str:
@@ -134,7 +135,7 @@ def of_labels(labels: int, found: pd.DataFrame) -> str:
             continue
         seeds = some.groupby("seed").f1.mean()
         spread = f" ± {seeds.std():.3f}" if len(seeds) > 1 else ""
-        ahead = (100 * (by_task[ours] - by_task[learner])).dropna() if ours in by_task else []
+        ahead = (100 * (by_task[ours] - by_task[learner])).dropna().tolist() if ours in by_task else []
         lead = f"{np.mean(ahead):+.1f}" if learner != ours and len(ahead) else ""
         if lead and len(ahead) > 2:
             _, low, high = interval(ahead)
