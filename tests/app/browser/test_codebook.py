@@ -124,6 +124,7 @@ def test_a_class_gets_a_new_definition_and_a_group(
     page.goto(app.address)
     expect(page.locator("#classes .group-name")).to_have_text(["fruit", "Other classes"])
     expect(page.locator("#classes bdi")).to_have_text(["fruit", "a", "fruit", "c", "fruit", "Other classes", "b"])
+    expect(page.locator("#text")).not_to_be_empty()
     shot(page, "groups")
     page.keyboard.press("2")
     expect(page.locator("#last")).to_have_text("Labelled “c”")
