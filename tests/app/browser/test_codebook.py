@@ -128,6 +128,10 @@ def test_a_class_gets_a_new_definition_and_a_group(
     shot(page, "groups")
     page.keyboard.press("2")
     expect(page.locator("#last")).to_have_text("Labelled “c”")
+    expect(page.locator("#saved")).to_have_text("Saved")
+    page.goto(f"{app.address}/texts")
+    page.get_by_role("combobox", name="Group").select_option("fruit")
+    expect(page.locator("#found")).to_have_text("4 texts")
 
 
 def test_a_search_finds_the_classes_of_a_group(window: Window, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import delete, select, text, update
 from hybridal.app.db import search as by_words
 from hybridal.app.db.schema import Person, Prediction, Text, fold
 from hybridal.app.db.search import INDEX, VOCABULARY
+from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.text_search import (
     MAX_COUNTED,
@@ -293,3 +294,28 @@ def test_a_list_by_probability_walks_along_an_index(project: Project) -> None:
             plan = [step.detail for step in session.execute(text(f"EXPLAIN QUERY PLAN {sql}"))]
             assert any("INDEX predictions_" in step for step in plan), plan
             assert not any("TEMP B-TREE" in step for step in plan), plan
+
+
+def test_texts_are_found_by_the_group_of_their_class(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db)
+    [other] = people(project, 1)
+    with project.sessions.begin() as session:
+        for name in ("a", "b"):
+            classes.put_in_group(session, classes.find(session, name).number, "fruit")
+        for id, name in {"t1": "a", "t2": "b", "t3": "c"}.items():
+            annotate(session, me(project), id, "label", class_name=name, key=id)
+        assert {text.id for text in search(session, class_group="fruit").texts} == {"t1", "t2"}
+        assert search(session, class_group="fruit", class_name="a").total == 1
+        assert search(session, class_group="fruit", by=other.number).total == 0
+        assert search(session, class_group="unknown").total == 0
+    project.close()
+
+
+def test_sets_are_found_by_the_group_of_one_of_their_classes(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db, multi_label=True)
+    with project.sessions.begin() as session:
+        classes.put_in_group(session, classes.find(session, "a").number, "fruit")
+        for id, names in {"t1": ["a", "c"], "t2": ["c"], "t3": []}.items():
+            annotate(session, me(project), id, "label", class_names=names, key=id)
+        assert [text.id for text in search(session, class_group="fruit").texts] == ["t1"]
+    project.close()

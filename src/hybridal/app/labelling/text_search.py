@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import (
     BindParameter,
@@ -46,6 +46,7 @@ class Conditions:
         withheld: A class that the newest model does not give it.
         confused: Two classes, each of which one person gave it instead of the other; or ("", "").
         by: Number of a person; only their annotations count for classes and state.
+        class_group: A group, of which its consensus has a class.
     """
 
     words: str = ""
@@ -57,11 +58,13 @@ class Conditions:
     withheld: str = ""
     confused: tuple[str, str] = ("", "")
     reason: str = ""
+    class_group: str = ""
 
     @property
     def of_few(self) -> bool:
         """Whether few texts match, all of which have votes."""
-        labelled = self.class_name or self.lacks or any(self.confused) or self.reason
+        by_label = self.class_name or self.class_group or self.lacks or any(self.confused)
+        labelled = by_label or self.reason
         return self.state in ("labelled", "none", "skipped", "flagged") or bool(labelled)
 
 
@@ -91,6 +94,7 @@ def search(
     withheld: str = "",
     confused: tuple[str, str] = ("", ""),
     reason: str = "",
+    class_group: str = "",
     predicted: str = "",
     order: Order | None = None,
     among: Sequence[int] | None = None,
@@ -112,13 +116,14 @@ def search(
         withheld: A class that the newest model does not give it.
         confused: Two classes between which people differ.
         reason: Why a person skipped or flagged it.
+        class_group: See `Conditions`.
         predicted: The likeliest class according to the model.
         order: List by prediction: "sure" for the highest probability first, "doubt" for the highest entropy first.
         among: Rows to search among; they also give the order.
         exact: Count all matches of a search by words, not only `MAX_COUNTED`.
     """
     start = (page - 1) * PAGE_SIZE
-    wanted = Conditions(words, class_name, lacks, state, by, given, withheld, confused, reason)
+    wanted = Conditions(words, class_name, lacks, state, by, given, withheld, confused, reason, class_group)
     if among is not None:
         # Thousands of parameters take PostgreSQL's driver longer than the query; numbers in its text do not.
         numbers: BindParameter[int] = bindparam("among", among, expanding=True, literal_execute=True)
@@ -201,7 +206,11 @@ def _filters(session: Session, row: Row, wanted: Conditions) -> Iterator[ColumnE
     if wanted.words.strip():
         yield contains(session, wanted.words, row)
     if wanted.class_name:
-        yield row.in_(_with_class(wanted.by, wanted.class_name))
+        number = _number_of(wanted.class_name)
+        yield row.in_(_with_class(wanted.by, lambda column: column == number))
+    if wanted.class_group:
+        numbers = select(Class.number).where(Class.group == wanted.class_group)
+        yield row.in_(_with_class(wanted.by, lambda column: column.in_(numbers)))
     if wanted.lacks:
         yield row.in_(_without_class(wanted.by, wanted.lacks))
     if wanted.state is not None:
@@ -228,13 +237,12 @@ def _labels(by: int | None) -> Select[int]:
 _SKIPPED = Vote.class_number.is_(None) & Vote.label_set.is_(None)
 
 
-def _with_class(by: int | None, name: str) -> Select[int]:
-    """Select the rows of the texts that have a class."""
-    number = _number_of(name)
-    named = (LabelSetClass.class_number == number, LabelSetClass.present.is_(True))
+def _with_class(by: int | None, is_wanted: Callable[[Any], ColumnElement[bool]]) -> Select[int]:
+    """Select the rows of the texts that have a class for whose number this condition holds."""
+    named = (is_wanted(LabelSetClass.class_number), LabelSetClass.present.is_(True))
     sets = select(LabelSetClass.set_number).where(*named)
     table = Consensus if by is None else Vote
-    found = select(table.text_row).where((table.class_number == number) | table.label_set.in_(sets))
+    found = select(table.text_row).where(is_wanted(table.class_number) | table.label_set.in_(sets))
     return found if by is None else _of(by, found)
 
 

@@ -106,6 +106,7 @@ def list_texts(
     project: CurrentProject,
     words: Annotated[str, Query(alias="search", max_length=200)] = "",
     class_name: Annotated[str, Query(alias="class", max_length=200)] = "",
+    class_group: Annotated[str, Query(max_length=200, description="A group, of which the text has a class.")] = "",
     lacks: Annotated[str, Query(max_length=200, description="A class that the text is known not to have.")] = "",
     state: Annotated[State | None, Query(description="With `none`, the label is none of the classes.")] = None,
     predicted: Annotated[
@@ -164,6 +165,7 @@ def list_texts(
             withheld=clean(withheld),
             confused=(clean(one), clean(other)),
             reason=reason or "",
+            class_group=clean(class_group),
             predicted=clean(predicted),
             order=order,
             among=among,

@@ -8,7 +8,7 @@ import { toast, showErrors } from "./toast.js";
 /** A button that deletes all texts found; no button without a filter by words, class or state. */
 export function deleteFoundButtons({ total, more }, query, changed) {
   const isFiltered = query.search.trim() || query.class || query.lacks || query.state;
-  if (!total || !isFiltered || query.predicted || query.like || query.state === "deleted") return [];
+  if (!total || !isFiltered || query.class_group || query.predicted || query.like || query.state === "deleted") return [];
   const found = { search: query.search, class: query.class, lacks: query.lacks ?? "", state: query.state || null };
   const act = async () => {
     // The list does not count very many texts exactly; count them now.

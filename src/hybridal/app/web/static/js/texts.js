@@ -19,6 +19,9 @@ const { project } = await frame;
 const form = byId("filters");
 for (const select of [form.elements.class, form.elements.lacks, form.elements.predicted].filter(Boolean))
   select.append(...project.classes.map(({ name }) => el("option", { value: name }, name)));
+const groups = new Set(project.classes.map(({ group }) => group).filter(Boolean));
+form.elements.class_group.append(...[...groups].map((group) => el("option", { value: group }, group)));
+byId("class-group").hidden = !groups.size;
 for (const [name, value] of new URLSearchParams(location.search)) {
   const control = form.elements[name];
   // A link from another page may name an archived class.
