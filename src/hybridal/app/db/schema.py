@@ -211,6 +211,7 @@ class Class(Base):
         examples: Example texts, one per line.
         group: The group of classes that it belongs to; "" if to none.
         key: The key that gives it on the page Label; "" for one by its place.
+        keywords: Words to highlight in texts, one per line.
         position: Its place in the list of classes.
         merged_into: The class that it was merged into.
         archived: "" while people can give the class; `kept` if the model goes on learning its labels, `out` if it does
@@ -226,6 +227,7 @@ class Class(Base):
     examples: Mapped[str] = mapped_column(default="")
     group: Mapped[str] = mapped_column(default="")
     key: Mapped[str] = mapped_column(default="")
+    keywords: Mapped[str] = mapped_column(default="")
     position: Mapped[int]
     merged_into: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
     archived: Mapped[str] = mapped_column(default="")

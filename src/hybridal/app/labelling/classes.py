@@ -166,6 +166,13 @@ def put_in_group(session: Session, number: int, group: str) -> Class:
     return found
 
 
+def set_keywords(session: Session, number: int, keywords: str) -> Class:
+    """Set the words of a class that are highlighted in texts, one per line, without blank and repeated lines."""
+    one, words = get(session, number), (" ".join(line.split()) for line in keywords.splitlines())
+    one.keywords = "\n".join(dict.fromkeys(filter(None, words)))
+    return one
+
+
 def set_key(session: Session, number: int, key: str) -> Class:
     """Set the key that gives a class on the page Label; "" leaves the choice to the page."""
     exclusive(session)

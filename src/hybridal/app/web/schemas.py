@@ -151,6 +151,7 @@ class ClassSchema(Schema):
     description: str
     examples: str = Field(description="Example texts, one per line.")
     key: str = Field("", description="The key that gives it on the page Label; empty for one by its place.")
+    keywords: str = Field("", description="Words to highlight in texts, one per line.")
     group: str = Field("", description="The group of classes that it belongs to; empty if to none.")
     position: int
     archived: str = Field(

@@ -29,6 +29,7 @@ def upgrade() -> None:
         sa.Column("examples", sa.String(), nullable=False),
         sa.Column("group", sa.String(), nullable=False),
         sa.Column("key", sa.String(), nullable=False),
+        sa.Column("keywords", sa.String(), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("merged_into", COUNTER, nullable=True),
         sa.Column("archived", sa.String(), nullable=False),

@@ -50,6 +50,9 @@ class ClassChange(Schema):
     description: CleanStr | None = Field(None, max_length=classes.LONGEST_DESCRIPTION)
     examples: CleanStr | None = Field(None, max_length=5000)
     key: CleanStr | None = Field(None, max_length=10, description="Empty: one by its place.", examples=["x"])
+    keywords: CleanStr | None = Field(
+        None, max_length=5000, description="Words to highlight in texts, one per line.", examples=["refund\nmoney back"]
+    )
     group: CleanStr | None = Field(None, max_length=classes.LONGEST_NAME, description="Empty: in no group.")
     position: int | None = Field(None, ge=0, le=classes.MAX_CLASSES)
     archived: classes.Archived | None = Field(
@@ -117,6 +120,8 @@ def change_class(number: Number, change: ClassChange, user: Owner, project: Curr
         one = classes.describe(session, number, change.description, change.examples)
         if change.key is not None:
             one = classes.set_key(session, number, change.key)
+        if change.keywords is not None:
+            one = classes.set_keywords(session, number, change.keywords)
         if change.group is not None:
             one = classes.put_in_group(session, number, change.group)
         if change.archived is not None:

@@ -5,7 +5,7 @@ import { distance } from "./fuzzy.js";
 import { t, tn } from "./i18n.js";
 import { keysOf } from "./keys.js";
 
-const COLOURS = 9;
+export const COLOURS = 9;
 const SEARCH_FROM = 20; // with more classes than this there is a search field
 
 /** The colour number of a class. */

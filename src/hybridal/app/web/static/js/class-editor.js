@@ -108,7 +108,8 @@ function row(each, index, all, keys) {
   const name = cell("input", "name", t("Name of {name}", each), { value: each.name, required: true, maxlength: 200, "data-cell": "name" });
   const description = cell("textarea", "description", t("What belongs in {name}", each), { rows: 1, maxlength: 2000, placeholder: t("What belongs here"), "data-cell": "description" });
   const examples = cell("textarea", "examples", t("Examples of {name}", each), { rows: 1, maxlength: 5000, placeholder: t("Examples, one per line") });
-  for (const [field, text] of [[description, each.description], [examples, each.examples]]) {
+  const keywords = cell("textarea", "keywords", t("Keywords of {name}", each), { rows: 1, maxlength: 5000, placeholder: t("Highlighted words, one per line") });
+  for (const [field, text] of [[description, each.description], [examples, each.examples], [keywords, each.keywords]]) {
     field.defaultValue = text;
     field.title = text; // a cell shows only the first words
   }
@@ -136,7 +137,7 @@ function row(each, index, all, keys) {
     "tr",
     {},
     el("td", { class: "swatch-cell" }, el("span", { class: "swatch", "data-colour": colourOf(index) })),
-    ...[name, description, examples, key, actions].map((content) => el("td", {}, content)),
+    ...[name, description, examples, key, keywords, actions].map((content) => el("td", {}, content)),
   );
 }
 

@@ -12,6 +12,7 @@ import { helpDialog } from "./help.js";
 import { listed, t } from "./i18n.js";
 import { NextChoice } from "./next-choice.js";
 import { newKey } from "./idempotency-key.js";
+import { markKeywords } from "./keywords.js";
 import { listen } from "./keys.js";
 import { LookAlikes } from "./look-alikes.js";
 import { newClassDialog } from "./new-class.js";
@@ -228,6 +229,7 @@ function show(before) {
   updateButtons();
   showQuestion();
   restoreFocus(focused);
+  markKeywords(item ? card.text.firstChild : null, project.classes);
   reasons?.show(item);
   goal();
   refill();
