@@ -39,7 +39,6 @@ def test_text_list_shows_the_state_of_each_text(owner: Visit) -> None:
         "prediction": None,
         "deleted": False,
         "similarity": None,
-        "group": None,
     }
     assert owner.get("/api/texts", search="text 1").json()["total"] == 11
     assert owner.get("/api/texts", page=2).json()["items"] == []
