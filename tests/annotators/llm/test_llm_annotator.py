@@ -35,7 +35,7 @@ def food(_: Any) -> Sends:
 
 
 def test_it_is_a_component_with_a_name() -> None:
-    assert ANNOTATORS.names() == ["llm"]
+    assert ANNOTATORS.names() == ["llm", "simulated"]
     assert ANNOTATORS.find("llm") is LlmAnnotator
     with chat_server(food) as server:
         assert isinstance(annotator(server), ModelAnnotator)
