@@ -261,7 +261,7 @@ def test_intervals_hold_for_projects_with_chosen_labels_between_two_draws() -> N
         draw[two], first[two] = 2, 9
         known = first < np.iinfo(np.int64).max
         targets = np.where(known, labels, np.nan)[:, None]
-        texts = ProjectTexts(np.arange(size), np.zeros(size), draw, first, np.zeros(size, dtype=bool), targets)
+        texts = ProjectTexts(np.arange(size), np.zeros(size), draw, first, np.full(size, "random"), targets)
         draws = [
             Draw(number=1, made=0.0, newest=0, upload=True, frame=size, size=60),
             Draw(number=2, made=1.0, newest=8, upload=False, frame=len(rest), size=60),
@@ -281,4 +281,28 @@ def test_the_texts_are_read_in_the_order_of_their_rows(project: Project) -> None
     assert texts.rows.tolist() == [*range(1, 201)]
     assert texts.labelled.nonzero()[0].tolist() == [2, 4]
     assert texts.targets[2].tolist() == [1.0, 0.0, 0.0]
+    project.close()
+
+
+def test_labels_of_a_file_that_has_some_are_no_random_sample(tmp_path: Path) -> None:
+    """The file labels the texts that are easy to find; those of them that are set aside stand for no others."""
+    rows = [(f"t{at}", f"text {at}", "a" if at < 100 else None) for at in range(300)]
+    source = Source("made up", rows, ("a", "b", "c"))
+    project = Project.create(source, tmp_path / "p", validation_first=60, validation_share=0.0)
+    predict(project, range(1, 301))
+    with pytest.raises(UserError, match="There are 0 random labels"):
+        found(project)
+    unknown = [row for row in reserved_rows(project) if row > 100]
+    label(project, unknown, "random")
+    basis = found(project).basis
+    assert (basis.labels, basis.others, basis.uncovered) == (len(unknown), 100, 0)
+    project.close()
+
+
+def test_a_file_that_labels_all_texts_has_a_random_sample(tmp_path: Path) -> None:
+    rows = [(f"t{at}", f"text {at}", truth(at + 1)) for at in range(300)]
+    source = Source("made up", rows, ("a", "b", "c"))
+    project = Project.create(source, tmp_path / "p", validation_first=60, validation_share=0.0)
+    predict(project, range(1, 301))
+    assert found(project).basis.labels == 60
     project.close()

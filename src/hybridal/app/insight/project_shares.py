@@ -49,7 +49,7 @@ class ProjectTexts:
         added: When each was added.
         draw: The number of the draw that set it aside, 0 for none.
         first: The number of its first annotation by a person or a file, a high one without.
-        picked: Whether that was given by a person who looked for the text.
+        how: How that came about (`Annotation.drawn`), "" without.
         targets: 1 or 0 as people labelled it, NaN without a label, (N, C).
     """
 
@@ -57,7 +57,7 @@ class ProjectTexts:
     added: Floats
     draw: NDArray[np.int64]
     first: NDArray[np.int64]
-    picked: Flags
+    how: NDArray[np.str_]
     targets: Floats
 
     @property
@@ -68,6 +68,11 @@ class ProjectTexts:
     @property
     def annotated(self) -> Flags:
         return np.asarray(self.first < NEVER)
+
+    @property
+    def brought(self) -> Flags:
+        """Texts whose first label was brought along: somebody else chose which ones have one."""
+        return np.asarray(np.isin(self.how, ("file", "import")))
 
     @property
     def waiting(self) -> Flags:
@@ -130,10 +135,10 @@ def project_texts(session: Session, numbers: Sequence[int]) -> ProjectTexts:
     every = session.execute(given).all()
     rows = np.array([row for row, _, _ in every], dtype=np.int64)
     place = {int(row): at for at, row in enumerate(rows)}
-    first, picked = np.full(len(rows), NEVER), np.zeros(len(rows), dtype=bool)
-    for row, number, how in session.execute(_FIRST):
+    first, how = np.full(len(rows), NEVER), np.full(len(rows), "", dtype="U8")
+    for row, number, drawn in session.execute(_FIRST):
         if row in place:
-            first[place[row]], picked[place[row]] = number, how == "picked"
+            first[place[row]], how[place[row]] = number, drawn
     targets = np.full((len(rows), len(numbers)), np.nan)
     now, gone = current_classes(session), deleted_classes(session)
     labels = select(Consensus.text_row, Consensus.class_number, LabelSet.classes)
@@ -144,7 +149,7 @@ def project_texts(session: Session, numbers: Sequence[int]) -> ProjectTexts:
         elif row in place and number is not None and now[number] in numbers:
             targets[place[row]] = _target(ClassSet.of([now[number]]), numbers)
     added = np.array([added for _, added, _ in every], dtype=np.float64)
-    return ProjectTexts(rows, added, np.array([draw for _, _, draw in every], dtype=np.int64), first, picked, targets)
+    return ProjectTexts(rows, added, np.array([draw for _, _, draw in every], dtype=np.int64), first, how, targets)
 
 
 _BY_PEOPLE = (
@@ -171,6 +176,7 @@ def usable_draws(draws: Sequence[Draw], texts: ProjectTexts) -> list[RandomDraw]
     An upload is a draw from its own texts, and uploads of which the same share has been labelled are one draw. A later
     draw is from all texts without annotations; it is used once nearly all texts of the draws before have been
     seen, because these could not be drawn again. Texts that were seen and got no label are taken to be like others.
+    Labels that were brought along are known and no random ones, unless a file labels all of its texts.
     """
     found, labelled = _uploads(draws, texts), texts.labelled
     for draw in draws:
@@ -181,8 +187,8 @@ def usable_draws(draws: Sequence[Draw], texts: ProjectTexts) -> list[RandomDraw]
             break
         covers = texts.added <= draw.made
         unresolved = before & texts.annotated & ~labelled
-        frame = covers & (((texts.first > draw.newest) & ~before) | unresolved)
-        drawn = np.flatnonzero((texts.draw == draw.number) & labelled)
+        frame = covers & ~texts.brought & (((texts.first > draw.newest) & ~before) | unresolved)
+        drawn = np.flatnonzero((texts.draw == draw.number) & labelled & ~texts.brought)
         if len(drawn):
             found.append(RandomDraw(frame, drawn, covers))
     return found
@@ -193,17 +199,21 @@ def _uploads(draws: Sequence[Draw], texts: ProjectTexts) -> list[RandomDraw]:
     found: list[RandomDraw] = []
     for draw in draws:
         covers = texts.added == draw.made
-        drawn = np.flatnonzero((texts.draw == draw.number) & texts.labelled)
+        known = texts.brought & covers
+        if known.sum() == covers.sum():  # a file that labels all texts has chosen none
+            known = np.zeros_like(known)
+        frame = covers & ~known
+        drawn = np.flatnonzero((texts.draw == draw.number) & texts.labelled & ~known)
         if not draw.upload or not len(drawn):
             continue
         for at, other in enumerate(found):
-            joined = RandomDraw(other.frame | covers, np.concatenate([other.drawn, drawn]), other.covered | covers)
-            expected = joined.probability * covers.sum()
+            joined = RandomDraw(other.frame | frame, np.concatenate([other.drawn, drawn]), other.covered | covers)
+            expected = joined.probability * frame.sum()
             if abs(len(drawn) - expected) <= max(1.0, TOLERANCE * expected):
                 found[at] = joined
                 break
         else:
-            found.append(RandomDraw(covers, drawn, covers))
+            found.append(RandomDraw(frame, drawn, covers))
     return found
 
 
@@ -220,7 +230,7 @@ def _basis(session: Session, texts: ProjectTexts, draws: Sequence[RandomDraw]) -
         others=int((texts.labelled & ~random).sum()),
         model=f"encoder {read(session)['backbone']} after {newest} rounds",
         uncovered=int((~texts.labelled & ~reached).sum()),
-        picked=int((random & texts.picked).sum()),
+        picked=int((random & (texts.how == "picked")).sum()),
     )
 
 
