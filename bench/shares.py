@@ -228,13 +228,13 @@ def tables(frame: pd.DataFrame | None = None) -> dict[str, str]:
     ]
     sizes = coverage(found, ["drawn", "rare"]).sort_index()
     named = [
-        [str(drawn), "below 5%" if rare else "5% and more", f"{int(row.intervals):,}", *shown(row)]
+        [str(drawn), "below 5%" if rare else "5% and more", f"{row.intervals:,}", *shown(row)]
         for (drawn, rare), row in zip(sizes.index, sizes.itertuples(), strict=True)
     ]
     return {
         "share_kinds": table(
             ["estimated", "intervals", *HEAD],
-            [[ESTIMATED[str(row.Index)], f"{int(row.intervals):,}", *shown(row)] for row in kinds.itertuples()],
+            [[ESTIMATED[str(row.Index)], f"{row.intervals:,}", *shown(row)] for row in kinds.itertuples()],
         ),
         "share_tasks": table(["task", "labels learnt", "answers right", *HEAD], rows),
         "share_sizes": table(["random labels", "share of the class", "intervals", *HEAD], named),
