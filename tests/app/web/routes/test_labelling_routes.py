@@ -49,12 +49,12 @@ def test_classes_are_added_renamed_described_moved_and_merged(owner: Visit, proj
     owner.post("/api/annotations", {"key": "1", "text": "t1", "action": "label", "class": "a"})
     made = owner.post("/api/classes", {"name": " d ", "description": "the last"}).json()
     about = {"number": 4, "name": "d", "description": "the last", "examples": "", "position": 3, "archived": ""}
-    assert made == {**about, "key": "", "group": ""}
+    assert made == {**about, "key": "", "group": "", "keywords": ""}
     changed = owner.patch(
         "/api/classes/1", {"name": "alpha", "position": 3, "description": "<b>", "examples": "x\ny"}
     ).json()
     about = {"number": 1, "name": "alpha", "description": "<b>", "examples": "x\ny", "position": 3, "archived": ""}
-    assert changed == {**about, "key": "", "group": ""}
+    assert changed == {**about, "key": "", "group": "", "keywords": ""}
     assert names(owner) == ["b", "c", "d", "alpha"]
     assert owner.post("/api/classes/1/merge", {"into": 2}).json()["name"] == "b"
     assert names(owner) == ["b", "c", "d"]
