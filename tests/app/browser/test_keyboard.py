@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from hybridal.app.db.schema import Scoring, Trainer
 from hybridal.app.people import add_person, invite
@@ -202,3 +203,45 @@ def test_the_ring_around_what_has_the_keyboard_is_seen_on_a_message(window: Wind
     look = "button => [getComputedStyle(button).outlineColor, getComputedStyle(button).color]"
     ring, words = close.evaluate(look)
     assert ring == words
+
+
+def test_keys_of_functions_are_chosen_by_each_person(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    page = window.open(app.link)
+    first = shown(page)
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys and classes")
+    dialog.get_by_text("Change keys").click()
+    field = dialog.get_by_role("textbox", name="skip this text")
+    field.fill("5")
+    assert field.evaluate("field => field.validationMessage") == "Type a letter or a sign; digits are keys of classes."
+    field.fill("u")
+    assert field.evaluate("field => field.validationMessage") == "“u” has a function already."
+    field.fill("x")
+    shot(page, "own-keys")
+    dialog.get_by_role("button", name="Back to the texts").click()
+    page.reload()
+    skip = page.get_by_role("button", name="Skip")
+    expect(skip).to_have_attribute("aria-keyshortcuts", "x")
+    expect(skip).to_contain_text("x")
+    page.keyboard.press("s")
+    assert shown(page) == first
+    page.wait_for_timeout(300)
+    page.keyboard.press("x")
+    expect(page.locator("#last")).to_have_text("Skipped")
+    page.keyboard.press("?")
+    dialog.get_by_text("Change keys").click()
+    dialog.get_by_role("button", name="Usual keys").click()
+    expect(skip).to_have_attribute("aria-keyshortcuts", "s")
+
+
+def test_a_class_whose_key_is_taken_gets_another(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "q", classes=[f"class number {n}" for n in range(12)]) as app:
+        page = window.open(app.link)
+        tenth = page.get_by_role("button", name="class number 9")
+        expect(tenth).to_have_attribute("aria-keyshortcuts", "a")
+        page.evaluate("localStorage.setItem('hybridal.own-keys', JSON.stringify({'.': 'a'}))")
+        page.reload()
+        expect(tenth).to_have_attribute("aria-keyshortcuts", "e")  # the others keep theirs
+        expect(page.locator("#accept")).to_have_attribute("aria-keyshortcuts", "a")

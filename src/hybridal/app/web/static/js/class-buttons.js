@@ -4,6 +4,7 @@ import { percent } from "./format.js";
 import { distance } from "./fuzzy.js";
 import { t, tn } from "./i18n.js";
 import { keysOf } from "./keys.js";
+import { ownKeys } from "./own-keys.js";
 
 export const COLOURS = 9;
 const SEARCH_FROM = 20; // with more classes than this there is a search field
@@ -80,7 +81,7 @@ export class ClassButtons extends EventTarget {
     const focused = this.root.contains(document.activeElement) ? document.activeElement : null;
     const at = this.#buttons.indexOf(focused);
     this.classes = classes;
-    this.#keys = keysOf(classes);
+    this.#keys = keysOf(classes, Object.values(ownKeys()));
     this.#buttons = classes.map((each, index) => this.#button(each, index));
     this.#finder = classes.length > SEARCH_FROM ? (this.#finder ?? this.#field()) : null;
     const finder = this.#finder && el("div", { class: "finder" }, this.#finder, this.#found);

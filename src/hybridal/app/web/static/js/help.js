@@ -1,21 +1,33 @@
-/** The help dialog: keys, the meaning of the classes, and the setting that switches single keys off. */
+/** The help dialog: keys, the meaning of the classes, and the settings of keys. */
 import { byId, el, bdi } from "./dom.js";
 import { keysAreOn, keysOf, switchKeys } from "./keys.js";
+import { keyFields, ownKeys, showOwnKeys } from "./own-keys.js";
 
-/** @param {() => {name: string, description: string, examples: string}[]} classes */
-export function helpDialog(classes) {
+/**
+ * @param {() => {name: string, description: string, examples: string}[]} classes
+ * @param {() => void} changed other keys were chosen
+ */
+export function helpDialog(classes, changed) {
   const dialog = byId("help-dialog");
   const list = byId("key-list");
   const fixed = [...list.children];
   const toggle = byId("use-keys");
   toggle.addEventListener("change", () => switchKeys(toggle.checked));
-  return () => {
-    const keys = keysOf(classes());
+  const showClasses = () => {
+    const keys = keysOf(classes(), Object.values(ownKeys()));
     const rows = classes().flatMap((each, index) => [
       el("dt", {}, el("kbd", {}, keys[index] ?? "·")),
       el("dd", {}, bdi(each.name), ...meaning(each)),
     ]);
     list.replaceChildren(...fixed, ...rows);
+  };
+  showOwnKeys();
+  keyFields(() => {
+    showClasses();
+    changed();
+  });
+  return () => {
+    showClasses();
     toggle.checked = keysAreOn();
     dialog.showModal();
   };

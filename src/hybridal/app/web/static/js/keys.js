@@ -5,12 +5,14 @@ export const CLASS_KEYS = [..."123456789abdeghijklmnopqrtvwxyz"];
 
 /**
  * The key of each class: its own, or the one by its place, or else one that is left; null for those without one.
- * @param {{key?: string}[]} classes @returns {(string | null)[]}
+ * @param {{key?: string}[]} classes @param {string[]} others keys that have another function
+ * @returns {(string | null)[]}
  */
-export function keysOf(classes) {
-  const taken = new Set(classes.map(({ key }) => key));
-  const placed = classes.map(({ key }, index) => key || (taken.has(CLASS_KEYS[index]) ? null : (CLASS_KEYS[index] ?? null)));
-  const left = CLASS_KEYS.filter((key) => !placed.includes(key));
+export function keysOf(classes, others = []) {
+  const taken = new Set([...classes.map(({ key }) => key), ...others]);
+  const byPlace = (index) => (taken.has(CLASS_KEYS[index]) ? null : (CLASS_KEYS[index] ?? null));
+  const placed = classes.map(({ key }, index) => (key && !others.includes(key) ? key : byPlace(index)));
+  const left = CLASS_KEYS.filter((key) => !placed.includes(key) && !others.includes(key));
   return placed.map((key) => key ?? left.shift() ?? null);
 }
 
@@ -19,13 +21,16 @@ const SETTING = "hybridal.keys";
 export const keysAreOn = () => localStorage.getItem(SETTING) !== "off";
 export const switchKeys = (on) => localStorage.setItem(SETTING, on ? "on" : "off");
 
-/** @param {(key: string) => boolean} act runs a key's action; returns whether the key has one */
-export function listen(act) {
+/**
+ * @param {(key: string) => boolean} act runs a key's action; returns whether the key has one
+ * @param {(typed: string) => string} usual the key by which `act` knows a typed one
+ */
+export function listen(act, usual = (typed) => typed) {
   document.addEventListener("keydown", (event) => {
     // A key that is held down counts once.
     if (event.repeat || event.altKey || event.metaKey || isBusy(event.target)) return;
     if (event.key === "Enter" && event.target.closest("button, a, summary")) return; // it presses them
-    const key = event.ctrlKey ? { z: "undo" }[event.key] : keysAreOn() && meant(event);
+    const key = event.ctrlKey ? { z: "undo" }[event.key] : keysAreOn() && usual(meant(event));
     if (key && act(key)) event.preventDefault();
   });
 }

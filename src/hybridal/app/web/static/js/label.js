@@ -18,6 +18,7 @@ import { LookAlikes } from "./look-alikes.js";
 import { newClassDialog } from "./new-class.js";
 import { predicted, proposed, suggested } from "./proposals.js";
 import { OfflineNote } from "./offline-note.js";
+import { usualKey } from "./own-keys.js";
 import { Question } from "./question.js";
 import { ReasonsToggle } from "./reasons-toggle.js";
 import { Queue } from "./queue.js";
@@ -59,7 +60,7 @@ const offline = new OfflineNote(outbox, queue);
 recallDialog(nextChoice, role !== "annotator", () => whenNotRemarking(() => queue.restart()));
 const reasons = byId("why") && project.settings.show_predictions ? new ReasonsToggle(byId("why"), () => card.text.firstChild, () => project.classes) : null;
 const defineClass = newClassDialog(() => showErrors(refresh));
-const help = helpDialog(() => project.classes);
+const help = helpDialog(() => project.classes, showClasses);
 /**
  * Annotations since the page opened, newest last; `names` are the classes of a label, `asked` the place of a question.
  * @type {{item: import("./queue.js").Item, key: string, names: string[] | null, at: number, asked: number}[]}
@@ -323,7 +324,10 @@ async function refresh(keepKeys = false) {
   goal();
   recheck.showNote();
   if (keepKeys && before.some(({ number }, at) => project.classes[at]?.number !== number)) project.classes = before;
-  if (JSON.stringify(project.classes) === JSON.stringify(before)) return;
+  if (JSON.stringify(project.classes) !== JSON.stringify(before)) showClasses();
+}
+
+function showClasses() {
   buttons.show(project.classes);
   nextChoice.show();
   updateButtons();
@@ -396,7 +400,7 @@ listen((key) => {
   const act = always[key] ?? (queue.current && (special[key] ?? onText[key]));
   if (act) act();
   return Boolean(act) || Boolean(queue.current && !askedClass() && buttons.press(key));
-});
+}, usualKey);
 
 buttons.show(project.classes);
 show();
