@@ -82,7 +82,7 @@ def recall(
 
 
 def _draw(folder: Any, wanted: str, seed: int, device: str) -> RecallSample:
-    from hybridal.learners.left_out import recall_sample
+    from hybridal.learners.recall_sampling import recall_sample
     from hybridal.learners.text_classifier import TextClassifier
     from hybridal.runs.export import finished_model, finished_pool
 

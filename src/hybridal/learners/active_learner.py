@@ -463,7 +463,7 @@ class ActiveLearner(Learner):
             >>> certificate.sampled == len(to_label), certificate.confidence
             (True, 0.95)
         """
-        from hybridal.learners.left_out import recall_sample
+        from hybridal.learners.recall_sampling import recall_sample
 
         task = self._labelled()
         found = recall_sample(task, self._state.pool, self._current, wanted, self.settings.seed)

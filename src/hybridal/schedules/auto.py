@@ -33,7 +33,7 @@ class Auto(Schedule):
     """Refits the head for each batch at almost no cost, fine-tunes when labels have grown, retrains when triggered.
 
     It fine-tunes briefly, on all labels from the last weights, when the labels (or those of classes that had few) have
-    grown by more than half since the encoder was last trained, and in the last round. It retrains when
+    grown by 60% since the encoder was last trained, and in the last round. It retrains when
 
     - the encoder has not been trained yet,
     - there are twice as many new labels as old ones,

@@ -14,7 +14,7 @@ import torch
 from hybridal.backbones import Backbone
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
-from hybridal.models.gpu.recorder import WARM_UPS, Recorder
+from hybridal.models.gpu.graph_recorder import WARM_UPS, Recorder
 from hybridal.tasks import Task
 
 PLAIN = Device("cuda", "fp32", fast=False)

@@ -176,7 +176,10 @@ def count_texts_again(session: Session) -> None:
 
 
 def durable_later(session: Session) -> None:
-    """Commit this transaction without waiting for the disk. Not for labels, which must not be lost in a crash."""
+    """Commit this transaction without waiting for the disk. Not for labels, which must not be lost in a crash.
+
+    It has no effect in SQLite, where every commit waits.
+    """
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text("SET LOCAL synchronous_commit TO OFF"))
 

@@ -1,4 +1,7 @@
-"""Rank texts by similarity or by the probability of a class, from the vectors that the trainer has stored."""
+"""Rank the texts of a person's search (not the queue) by similarity or by the probability of a class.
+
+Both come from the vectors that the trainer has stored.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Which texts a person gets next. Texts are leased, so that no more people than wanted get the same one."""
+"""Which texts a person gets next. Texts are leased, so that no more people than wanted get the same one.
+
+The model's order of texts is made by `Chapter.choose` and stored by `trainer/publish.py`. Texts for validation, texts
+drawn at random and those that wait for a second person come in between.
+"""
 
 from __future__ import annotations
 

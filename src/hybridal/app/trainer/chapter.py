@@ -26,6 +26,12 @@ from hybridal.learners.transfer import transfer_learner
 from hybridal.runs.export import export_model
 from hybridal.system.files import folder_made_whole, remove_folder, strict_json
 
+if TYPE_CHECKING:
+    from hybridal.models.training.probe import Probe
+    from hybridal.models.transformer import TransformerModel
+
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class ModelSpec:
@@ -83,13 +89,6 @@ def learner_options(project: Project) -> dict[str, Any]:
         "validation": "fixed",
         **rules,
     }
-
-
-if TYPE_CHECKING:
-    from hybridal.models.training.probe import Probe
-    from hybridal.models.transformer import TransformerModel
-
-log = logging.getLogger(__name__)
 
 
 class Chapter:

@@ -16,7 +16,7 @@ import triton.language as tl
 from torch import Tensor
 
 from hybridal.models.gpu.fused_encoder import FusedEncoder
-from hybridal.models.gpu.recorder import WARM_UPS
+from hybridal.models.gpu.graph_recorder import WARM_UPS
 from hybridal.models.training.adamw import PARTS
 
 # Elements that one program updates.

@@ -12,7 +12,7 @@ from torch import Tensor
 from hybridal.core.outputs import Ints
 from hybridal.core.rules import Rules
 from hybridal.models.gpu.graph_inputs import Shape, step_inputs
-from hybridal.models.gpu.recorder import WARM_UPS
+from hybridal.models.gpu.graph_recorder import WARM_UPS
 from hybridal.models.training.adamw import AdamW
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.losses import CROSS_ENTROPY, Loss

@@ -13,8 +13,8 @@ from hybridal.models.classifier import Classifier
 from hybridal.models.encoders.batches import PaddedBatch
 from hybridal.models.encoders.classifier_module import ClassifierOutput
 from hybridal.models.gpu import graph_gradients, graph_passes
+from hybridal.models.gpu.graph_recorder import Recorder
 from hybridal.models.gpu.graph_steps import GraphSteps
-from hybridal.models.gpu.recorder import Recorder
 from hybridal.models.token_arrays import Progress, Tokens
 from hybridal.models.training.losses import CROSS_ENTROPY, Loss
 

@@ -1,4 +1,4 @@
-"""Class names and descriptions as extra training texts."""
+"""Class names and descriptions as extra training texts, which `TransformerModel` adds to the labelled ones."""
 
 from __future__ import annotations
 

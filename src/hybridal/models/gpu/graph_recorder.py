@@ -57,7 +57,7 @@ class Recorder:
         return made
 
     def record(self, work: Callable[[], object], inference: bool = False) -> Callable[[], None]:
-        """Record `work`; the returned function repeats it on the same tensors. It runs a few times now to warm up."""
+        """Record `work`; the returned function repeats it on the same tensors. It runs once before, to warm up."""
         graph, side = torch.cuda.CUDAGraph(), self._side
         with (
             _unrecordable_as_user_error(),

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hybridal.errors import UserError
-from hybridal.models.gpu.recorder import STREAMS, WARM_UPS, Recorder, _unrecordable_as_user_error
+from hybridal.models.gpu.graph_recorder import STREAMS, WARM_UPS, Recorder, _unrecordable_as_user_error
 
 
 @pytest.mark.gpu
