@@ -122,7 +122,7 @@ def hurried(window: Window, app: Served, at: str, **options: object) -> Page:
 
 
 def row_of(page: Page, text: str) -> Locator:
-    return page.locator(".item").filter(has=page.get_by_text(text, exact=True))
+    return page.locator("#items .item").filter(has=page.get_by_text(text, exact=True))
 
 
 def test_changes_of_other_people_appear_on_the_open_page(window: Window, app: Served) -> None:
