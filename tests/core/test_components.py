@@ -12,7 +12,7 @@ from hybridal.acquisition import Selection, select
 from hybridal.acquisition.entropy import Entropy
 from hybridal.core.components import calling
 from hybridal.errors import UserError
-from hybridal.schedules import decide
+from hybridal.schedules import decide, switched_after
 from hybridal.signals import measured_change, snapshot_of
 from hybridal.testing import FakeCandidates, FakeModel
 from hybridal.updates import plan_of
@@ -28,7 +28,7 @@ class Mine:
     def select(self, *_: Any) -> Any:
         return self.answer
 
-    snapshot = change = decide = plan = select
+    snapshot = change = decide = plan = t_star = select
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Failing(Mine):
     def select(self, *_: Any) -> Any:
         raise ZeroDivisionError("division by zero")
 
-    snapshot = change = decide = plan = select
+    snapshot = change = decide = plan = t_star = select
 
 
 CALLS: dict[str, Callable[[Any], Any]] = {
@@ -95,6 +95,15 @@ def test_component_with_an_invalid_result_is_named(kind: str, answer: Any, compl
 def test_non_finite_change_names_the_signal() -> None:
     with pytest.raises(UserError, match=r"The signal 'mine' .* failed: TypeError: .*NoneType"):
         measured_change(Mine(None), {}, {})  # type: ignore[arg-type]
+
+
+def test_a_schedule_with_a_wrong_t_star_is_named() -> None:
+    good, wrong, failing = Mine(3), Mine("third"), Failing()
+    assert switched_after(good, []) == 3  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"The schedule 'mine' .* must give a round or None as t_star, not 'third'"):
+        switched_after(wrong, [])  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"The schedule 'mine' .* failed: ZeroDivisionError"):
+        switched_after(failing, [])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("error", [MemoryError(), UserError("mend it")])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,15 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from hybridal.acquisition import names_for
+from hybridal.acquisition import Candidates, Selection, names_for
+from hybridal.acquisition.random import Random
+from hybridal.core.rounds import LabelChanges, Round
 from hybridal.errors import UserError
 from hybridal.learners.estimator import EstimatorLearner
-from hybridal.signals import SIGNALS
+from hybridal.schedules.constant import Constant
+from hybridal.signals import SIGNALS, ModelView, Signal, Snapshot
+from hybridal.signals.loss import Loss
+from hybridal.updates import UPDATES, Update
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 Y = np.where(X[:, 0] > 0, "up", "down")
@@ -44,6 +50,38 @@ def test_validation_signals_without_validation_rows_are_refused() -> None:
 def test_updates_that_mix_weights_are_refused() -> None:
     with pytest.raises(UserError, match="anchor mixes the weights of a network"):
         learner_of(GaussianNB(), "anchor:0.5")
+
+
+class BrokenAcquisition(Random):
+    def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
+        raise ZeroDivisionError
+
+
+class BrokenSignal(Loss):
+    def snapshot(self, view: ModelView) -> Snapshot:
+        raise ZeroDivisionError
+
+
+class Watching(Constant):
+    @property
+    def watches(self) -> tuple[Signal, ...]:
+        return (BrokenSignal(),)
+
+
+class BrokenSchedule(Constant):
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("kind", ["acquisition", "signal", "schedule"])
+def test_a_component_that_raises_is_named(kind: str) -> None:
+    broken: dict[str, dict[str, Any]] = {
+        "acquisition": {"acquisition": BrokenAcquisition()},
+        "signal": {"schedule": Watching(UPDATES.make("retrain"))},
+        "schedule": {"schedule": BrokenSchedule(UPDATES.make("retrain"))},
+    }
+    with pytest.raises(UserError, match=rf"The {kind} .* failed: ZeroDivisionError"):
+        learner_of(GaussianNB(), **broken[kind])
 
 
 def test_missing_estimator_methods_are_named() -> None:

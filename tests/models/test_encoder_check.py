@@ -42,6 +42,17 @@ def test_a_decoder_is_refused(kind: str, pooling: Any, why: str, tiny: Backbone,
         TransformerModel(task, backbone, Rules(max_length=8, pooling=pooling), 7, CPU)
 
 
+def test_a_decoder_that_pads_but_has_no_features_of_a_text_is_refused(
+    tiny: Backbone, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SMALL["gpt2"][1], "pad_token_id", 0)
+    backbone = decoder("gpt2", tiny, tmp_path)
+    with pytest.raises(
+        UserError, match=r"Backbone 'mine' \(gpt2\) cannot classify texts: .*features of shape \(2, 8, 32\)"
+    ):
+        TransformerModel(task, backbone, Rules(max_length=8, pooling="first"), 7, CPU)
+
+
 def test_decoder_with_mean_pooling_is_accepted(tiny: Backbone, task: Task, tmp_path: Path) -> None:
     backbone = decoder("gpt2", tiny, tmp_path)
     assert TransformerModel(task, backbone, Rules(max_length=8, pooling="mean"), 7, CPU).classifier.pooling == "mean"

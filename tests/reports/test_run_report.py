@@ -214,6 +214,21 @@ def test_a_comparison_of_models_that_guess_names_no_winner() -> None:
 
 
 @pytest.mark.usefixtures("no_figures")
+def test_a_schedule_that_guesses_wins_nothing() -> None:
+    guess = Metrics(40, 20, 0.5, 0.333, 0.0, 0.1, 0.5, 0.7, 0.1, support=(20, 20))
+    histories = {
+        **{spec: history_of(spec) for spec in ("retrain", "hybrid:accuracy")},
+        "finetune": [replace(record, validation=guess, test=None) for record in history_of("finetune")],
+    }
+    page = comparison_page(histories, [*map(make_schedule, histories)], ABOUT)
+    told = " ".join(page.story)
+    assert "Not shown to be better than guessing the most frequent class: FineTune." in told
+    winners = told.partition("FineTune.")[2]
+    assert "The lowest NLL" in winners
+    assert "FineTune (" not in winners
+
+
+@pytest.mark.usefixtures("no_figures")
 def test_a_run_that_stopped_by_itself_is_not_called_unfinished(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybridal.measures.advice.advise", lambda *_: Advice(True, None, "You can stop."))
     for stop, first in (("auto", "The run ended by itself after 10 of 25 rounds"), ("never", "The run is not at its")):

@@ -15,7 +15,7 @@ from hybridal.reports.history_summary import plain_sequence
 from hybridal.reports.number_formats import counted, joined, rounds_between
 from hybridal.reports.story import guessing, outlook
 from hybridal.runs.record import RunFolder
-from hybridal.schedules import Schedule, make_schedule
+from hybridal.schedules import Schedule, make_schedule, switched_after
 from hybridal.system.files import strict_json
 
 
@@ -53,7 +53,7 @@ def decision(schedule: Schedule, history: Sequence[Round]) -> str:
     """Say in one sentence what the schedule decided."""
     if any(record.reason for record in history):
         return _why(schedule, history)
-    rule, t_star = schedule.rule, schedule.t_star(history)
+    rule, t_star = schedule.rule, switched_after(schedule, history)
     if rule is None:
         how = "every round as planned" if t_star is None else f"switched after round {t_star}"
         return f"Schedule {schedule.spec}: {how}, {plain_sequence(history)}."
@@ -87,7 +87,7 @@ def result(folder: RunFolder, schedule: Schedule, history: Sequence[Round]) -> d
     return {
         "folder": str(folder.path),
         "schedule": schedule.spec,
-        "t_star": schedule.t_star(history),
+        "t_star": switched_after(schedule, history),
         "update_sequence": history[-1].update_sequence,
         "guessing": bool(guessing(history)),
         "rounds": [with_shown_figures(record) for record in history],

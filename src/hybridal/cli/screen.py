@@ -17,7 +17,7 @@ from hybridal.errors import one_line
 from hybridal.measures.certainty import known, wilson
 from hybridal.reports.report_measures import has_several_labels
 from hybridal.runs.settings import Settings
-from hybridal.schedules import Schedule, make_schedule
+from hybridal.schedules import Schedule, make_schedule, switched_after
 from hybridal.signals.agreement import Agreement
 from hybridal.system.background_imports import import_later
 
@@ -124,7 +124,7 @@ def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
         latest = rule.changes(history)[-1]
         change = "–" if latest is None else f"{latest:.2g}"
         stable = f"{rule.detector.streaks(rule.changes(history))[-1]}/{rule.detector.patience}"
-    if (t_star := schedule.t_star(history)) is not None:
+    if (t_star := switched_after(schedule, history)) is not None:
         stable = f"t*={t_star}"
     seconds = sum(record.seconds.values())
     return [

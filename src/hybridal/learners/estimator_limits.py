@@ -7,19 +7,19 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from hybridal.acquisition import Acquisition
+from hybridal.acquisition import Acquisition, select
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.errors import UserError
 from hybridal.measures.objective import Objective, SingleLabel
-from hybridal.schedules import Schedule, spec_of
-from hybridal.signals import Signal
+from hybridal.schedules import Schedule, decide, spec_of
+from hybridal.signals import Signal, snapshot_of
 from hybridal.updates.anchor import Anchor
 
 
 def check_abilities(estimator: Any, schedule: Schedule) -> None:
     """Require the methods that the schedule calls."""
     name = type(estimator).__name__
-    if isinstance(schedule.decide(()), Anchor):
+    if isinstance(decide(schedule, ()), Anchor):
         raise UserError("anchor mixes the weights of a network, which an estimator is not; use another schedule.")
     if not hasattr(estimator, "predict_proba"):
         raise UserError(f"{name} has no predict_proba as it is set up; use an estimator that gives probabilities.")
@@ -57,12 +57,12 @@ def check_signals(signals: Sequence[Signal], labels: Ints, classes: int) -> None
         look = EstimatorView(nothing, labels, classes, f"The signal '{signal.name}'")
         if signal.needs_features:
             look.refuse()
-        signal.snapshot(look)
+        snapshot_of(signal, look)
 
 
 def check_acquisition(acquisition: Acquisition, X: Any, classes: int) -> None:
     """Let the acquisition choose once between two rows with uniform predictions."""
-    acquisition.select(_UniformCandidates(X, classes), 1, np.random.default_rng(0))
+    select(acquisition, _UniformCandidates(X, classes), 1, np.random.default_rng(0))
 
 
 class EstimatorView:

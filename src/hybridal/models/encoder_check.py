@@ -44,21 +44,22 @@ def check_forward(classifier: Classifier, source: Source, name: str) -> None:
         name: Of the backbone.
 
     Raises:
-        UserError: The pass failed, or its logits have another shape.
+        UserError: The pass failed, or its logits or features have another shape.
     """
     if classifier.has_own_encoder:
         return
     try:
         with torch.inference_mode():
-            shape = tuple(classifier.run(classifier.padded(source, np.zeros(2, dtype=np.int64))).logits.shape)
+            output = classifier.run(classifier.padded(source, np.zeros(2, dtype=np.int64)))
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
         why = reason(error)
     else:
-        if shape == (2, len(classifier.classes)):
+        logits, embedding = tuple(output.logits.shape), tuple(output.embedding.shape)
+        if logits == (2, len(classifier.classes)) and len(embedding) == 2:
             return
-        why = f"its logits are of shape {shape}"
+        why = f"two texts have logits of shape {logits} and features of shape {embedding}"
     kind = classifier.module.config.model_type
     raise UserError(
         f"Backbone '{name}' ({kind}) cannot classify texts: {why}; choose an encoder, such as `backbone=minilm`.",

@@ -29,7 +29,7 @@ from hybridal.reports.report_page import Page, Part, about_tables, render, task_
 from hybridal.reports.report_panels import panels
 from hybridal.reports.report_table import MISSING, ONE, Column, Entry, Row, Section, Table, one, ranked
 from hybridal.reports.story import cost_story, guessing, outlook, story
-from hybridal.schedules import Schedule, make_schedule
+from hybridal.schedules import Schedule, make_schedule, switched_after
 from hybridal.system.files import write_whole
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _comparison_story(histories: Histories, table: Table) -> list[str]:
     if guesses:
         how = "" if has_several_labels(history[-1] for history in known) else " the most frequent class"
         told.append(f"Not shown to be better than guessing{how}: {joined(guesses)}.")
-    for what, heading in wins.items() if len(guesses) < len(histories) else ():
+    for what, heading in wins.items():
         best = [row for row in table.rows() if row[columns[heading]].best]
         if best:
             where = f" on {shared_split(histories)}" if heading != "Steps" else ""
@@ -250,12 +250,12 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
         row += [_figure(found[1] if found else None, measure.name) for measure in measures]
         spent = [record.training_time for record in history if record.seconds]
         row += [one(cost.steps, _COUNT), one(cost.tokens, _COUNT), one(sum(spent) if spent else None, duration)]
-        row += [one(schedules[spec].t_star(history) if spec in schedules else None, _COUNT)]
+        row += [one(switched_after(schedules[spec], history) if spec in schedules else None, _COUNT)]
         row += [Entry(short_sequence(history) or NONE, hint=history[-1].update_sequence if history else "")]
         rows.append(tuple(row))
-    # Runs that are not as far as others are out of competition.
+    # Runs that are not as far as others, or not better than guessing, are out of competition.
     longest = max((len(history) for history in histories.values()), default=0)
-    level = [len(history) == longest for history in histories.values()]
+    level = [len(history) == longest and not guessing(history) for history in histories.values()]
     fair = [row for row, able in zip(rows, level, strict=True) if able]
     costs = range(len(measures) + 1, len(measures) + 4)
     higher = [at for at, measure in enumerate(measures, 1) if measure.higher]

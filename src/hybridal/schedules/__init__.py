@@ -172,6 +172,30 @@ def decide(schedule: Schedule, history: Sequence[Round], label_changes: LabelCha
     return update if encoder is None else _with_reason(update, f"new encoder, {encoder.reason}")
 
 
+def switched_after(schedule: Schedule, history: Sequence[Round]) -> int | None:
+    """Call `Schedule.t_star` and check its result; errors name the schedule.
+
+    Args:
+        schedule: The schedule.
+        history: All rounds so far, oldest first.
+
+    Returns:
+        The round after which the schedule had seen enough to switch; None if there is none yet.
+
+    Raises:
+        UserError: A schedule of another package failed, or returned something else.
+
+    Example:
+        >>> switched_after(make_schedule("retrain"), []) is None
+        True
+    """
+    with calling("schedule", schedule):
+        found = schedule.t_star(history)
+    if found is not None and not isinstance(found, int):
+        raise result_error("schedule", schedule, f"must give a round or None as t_star, not {found!r:.60}")
+    return found
+
+
 def _with_reason(update: Any, reason: str) -> Update:
     """Return the update with another reason, if its class has a field for it."""
     has_field = is_dataclass(update) and "reason" in {field.name for field in fields(update)}

@@ -23,6 +23,7 @@ from hybridal.measures.certainty import shown
 from hybridal.measures.guessing import is_guessing
 from hybridal.reports.encoder_story import encoder_story, larger_encoder
 from hybridal.reports.number_formats import duration
+from hybridal.schedules import switched_after
 from hybridal.sentences import Sentence
 
 
@@ -37,7 +38,7 @@ def progress(project: Project) -> dict[str, Any]:
     chapters = read_chapters(chapter_folders(project.runs))
     newest = chapters[-1] if chapters else None
     rule = newest.schedule.rule if newest else None
-    switch = newest.schedule.t_star(newest.history) if newest else None
+    switch = switched_after(newest.schedule, newest.history) if newest else None
     with project.reads() as session:
         several = read(session)["multi_label"]
         classes = set_balance(session) if several else class_balance(session)

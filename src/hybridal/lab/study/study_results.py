@@ -14,7 +14,7 @@ from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.lab.study.trie import histories
 from hybridal.reports.display_names import schedule_of
 from hybridal.reports.history_summary import COUNTED, total_cost
-from hybridal.schedules import Rule
+from hybridal.schedules import Rule, switched_after
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,7 +155,7 @@ def run_row(spec: str, history: Sequence[Round]) -> Run:
         "seconds": sum(sum(record.seconds.values()) for record in history),
         "rounds": len(history),
         "labels": last.labels,
-        "t_star": schedule_of(spec).t_star(history),
+        "t_star": switched_after(schedule_of(spec), history),
         "first_finetune": next((record.round for record in history if record.update == FINETUNE), None),
         "update_sequence": last.update_sequence,
     }
