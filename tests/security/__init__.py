@@ -1,0 +1,1 @@
+"""Attacks known from advisories of similar tools. Scripts in names and texts need a browser: `app/browser/test_hostile.py`."""
