@@ -1,1 +1,4 @@
-"""Attacks known from advisories of similar tools. Scripts in names and texts need a browser: `app/browser/test_hostile.py`."""
+"""Attacks known from advisories of similar tools.
+
+Scripts in names and texts need a browser: `tests/app/browser/test_hostile.py`.
+"""

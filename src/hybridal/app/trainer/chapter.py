@@ -1,4 +1,7 @@
-"""A chapter of a project's model: one run folder with its learner, its classes and its texts."""
+"""A chapter of a project's model: consecutive rounds of one learner, in one run folder.
+
+Other classes, texts or settings of the model begin a new chapter; it may continue with the weights of the previous one.
+"""
 
 from __future__ import annotations
 
@@ -100,15 +103,15 @@ class Chapter:
         folder: The run folder; it is created with the first round.
         spec: What the model is built for.
         learner: Trains, predicts and chooses texts.
-        before: How many rounds the earlier chapters have.
+        earlier_rounds: How many rounds the earlier chapters have.
         replaces: The folder of the chapter whose rounds this one continues; it is removed by the first save.
     """
 
     def __init__(
-        self, folder: Path, spec: ModelSpec, learner: ActiveLearner, before: int, replaces: Path | None = None
+        self, folder: Path, spec: ModelSpec, learner: ActiveLearner, earlier_rounds: int, replaces: Path | None = None
     ) -> None:
-        self.folder, self.spec, self.learner, self.before = folder, spec, learner, before
-        self.replaces = replaces
+        self.folder, self.spec, self.learner = folder, spec, learner
+        self.earlier_rounds, self.replaces = earlier_rounds, replaces
 
     @cached_property
     def class_names(self) -> dict[int, str]:
@@ -118,7 +121,7 @@ class Chapter:
     @property
     def round(self) -> int:
         """How many rounds the project has, including those of earlier chapters."""
-        return self.before + len(self.learner.history)
+        return self.earlier_rounds + len(self.learner.history)
 
     @property
     def model(self) -> TransformerModel:
@@ -127,13 +130,9 @@ class Chapter:
     @property
     def is_finished(self) -> bool:
         """Whether the last round was a final one, on all labels, and no label has changed since."""
-        before, label_changes = (
-            self.learner.history[-1].label_changes if self.learner.history else None,
-            self.learner.label_changes,
-        )
-        return bool(before and before.last) and not (
-            label_changes.added or label_changes.corrected or label_changes.withdrawn
-        )
+        learnt = self.learner.history[-1].label_changes if self.learner.history else None
+        now = self.learner.label_changes
+        return bool(learnt and learnt.last) and not (now.added or now.corrected or now.withdrawn)
 
     def learnt(self) -> dict[str, Label]:
         """The label of each pool text that the model has learnt."""
@@ -152,14 +151,14 @@ class Chapter:
             and self.learner.experiment.task.descriptions == snapshot.descriptions_by_name
         )
 
-    def reuse_features(self, last: Chapter) -> None:
-        """Copy the features of texts that the last chapter has computed, if both use the same pretrained encoder."""
-        if self.learner.backbone != last.learner.backbone:
+    def reuse_features(self, previous: Chapter) -> None:
+        """Copy the features that the previous chapter has computed, if both use the same pretrained encoder."""
+        if self.learner.backbone != previous.learner.backbone:
             return
-        before, now = last.learner.experiment.task.train, self.learner.experiment.task.train
-        known = {id: (row, text) for row, (id, text) in enumerate(zip(before.ids, before.texts, strict=True))}
-        pairs = ((row, known.get(id), text) for row, (id, text) in enumerate(zip(now.ids, now.texts, strict=True)))
-        self.model.reuse_features(last.model, {row: its[0] for row, its, text in pairs if its and its[1] == text})
+        old, new = previous.learner.experiment.task.train, self.learner.experiment.task.train
+        old_rows = {pair: row for row, pair in enumerate(zip(old.ids, old.texts, strict=True))}
+        pairs = enumerate(zip(new.ids, new.texts, strict=True))
+        self.model.reuse_features(previous.model, {row: old_rows[pair] for row, pair in pairs if pair in old_rows})
 
     def sync_labels(self, snapshot: Snapshot) -> None:
         """Give the learner the labels of the snapshot, including corrected and withdrawn ones."""
@@ -180,11 +179,8 @@ class Chapter:
 
     def examples(self) -> int:
         """How many examples the next update would train on, summed over its epochs."""
-        rules, label_changes, labels = (
-            self.learner.experiment.rules,
-            self.learner.label_changes,
-            len(self.learner.labels),
-        )
+        rules, label_changes = self.learner.experiment.rules, self.learner.label_changes
+        labels = len(self.learner.labels)
         if labels < rules.probe_until:
             return 0
         update = self.learner.next_update
@@ -279,11 +275,12 @@ def begin(runs: Path, spec: ModelSpec, learner: ActiveLearner) -> Chapter:
     return Chapter(runs / f"{number:03d}", spec, learner, count_rounds(read_chapters(found)))
 
 
-def continue_with(last: Chapter, runs: Path, spec: ModelSpec, learner: ActiveLearner) -> Chapter:
-    """Begin a chapter that takes the place of the last one: its rounds and weights, with other classes or texts."""
-    chapter = Chapter(begin(runs, spec, learner).folder, spec, learner, last.before, replaces=last.folder)
-    before, now = last.class_names, chapter.class_names
-    transfer_learner(last.learner, learner, {name: before[number] for number, name in now.items() if number in before})
+def continue_with(previous: Chapter, runs: Path, spec: ModelSpec, learner: ActiveLearner) -> Chapter:
+    """Begin a chapter that continues the rounds and weights of the previous one, with other classes or texts."""
+    folder = begin(runs, spec, learner).folder
+    chapter = Chapter(folder, spec, learner, previous.earlier_rounds, replaces=previous.folder)
+    old, new = previous.class_names, chapter.class_names
+    transfer_learner(previous.learner, learner, {name: old[number] for number, name in new.items() if number in old})
     return chapter
 
 
