@@ -101,6 +101,7 @@ def test_a_text_of_a_list_is_explained_in_its_dialog(window: Window, app: Served
     assert marked(page, "speaks-against") == ["late"]
     assert axe.faults(page) == []
     page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
     assert marked(page, "speaks-for") == []
 
 

@@ -156,7 +156,7 @@ def test_the_examples_of_the_next_update_are_those_that_it_trains_on(
 def test_the_next_chapter_counts_on(project: Project) -> None:
     begun(project).save()
     second = begun(project)
-    assert (second.folder.name, second.before, second.round) == ("002", 1, 2)
+    assert (second.folder.name, second.earlier_rounds, second.round) == ("002", 1, 2)
 
 
 def test_a_chapter_whose_folder_was_deleted_writes_it_again(project: Project) -> None:

@@ -59,5 +59,7 @@ export function keyFields(changed) {
     field.setCustomValidity(key === "" || (ALLOWED.test(key) && !taken) ? "" : problem);
     if (field.reportValidity() && key) store({ ...ownKeys(), [shown.dataset.key]: key });
   }
-  byId("usual-keys").addEventListener("click", () => store({}));
+  const usual = byId("usual-keys");
+  usual.addEventListener("click", () => store({}));
+  usual.disabled = false;
 }
