@@ -177,7 +177,7 @@ def judged(lines: Sequence[Line], population: Population, groups: Groups, answer
 
 
 def known(line: Line, population: Population, groups: Groups, answers: Flags, column: int) -> tuple[float, float]:
-    """The truth, and the standard error that somebody would state who takes the model's answers for labels."""
+    """The truth, and the standard error that follows if one takes the model's answers for labels."""
     labels = population.truth[:, column]
 
     def part(target: Target) -> tuple[float, float]:

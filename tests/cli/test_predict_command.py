@@ -307,13 +307,13 @@ def test_a_sentence_says_what_is_promised(unbroken: Path, reviews: Path, tmp_pat
 def test_texts_of_another_kind_are_warned_about(unbroken: Path, reviews: Path, tmp_path: Path) -> None:
     model = TextClassifier.load(unbroken / "model", "cpu")
     soup = write_rows(tmp_path / "soup.csv", ["text"], [["the soup of the day"]] * 60)
-    said = [
+    sentences = [
         hybridal("predict", unbroken, file, "--sets", 0.8, "--device", "cpu", "--out", tmp_path / "out.csv").stdout
         for file in (reviews, soup)
     ]
-    assert "differ from those of the random labels" not in said[0]
-    assert "But these texts differ from those of the random labels (mean probability of '" in said[1]
-    assert said[1].strip().endswith("so that need not hold here: label a random sample of them")
+    assert "differ from those of the random labels" not in sentences[0]
+    assert "But these texts differ from those of the random labels (mean probability of '" in sentences[1]
+    assert sentences[1].strip().endswith("so that need not hold here: label a random sample of them")
     found = model.shift(["the soup of the day"] * 60)
     assert found is not None
     assert found.is_likely

@@ -1,4 +1,4 @@
-"""Find the look-alikes of a project, of many texts in a process of its own: `python -m hybridal.app.group_texts`."""
+"""Find the look-alikes of a project; many texts in a separate process: `python -m hybridal.app.group_texts`."""
 
 from __future__ import annotations
 

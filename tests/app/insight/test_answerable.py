@@ -82,7 +82,7 @@ def test_more_labels_are_planned_by_what_they_would_allow() -> None:
     right = np.arange(300) < 268
     assert promise(labelled, right, unlabelled, 0.02).share == 0.6
     assert planned_share(labelled, right, unlabelled, 100, 0.02) == 0.9
-    said = in_sentences(labelled, right, unlabelled)
-    assert said[0].startswith("The model can answer 600 of the 1,000 texts")
-    assert said[1] == "With 100 more random labels it will be about 900."
+    sentences = in_sentences(labelled, right, unlabelled)
+    assert sentences[0].startswith("The model can answer 600 of the 1,000 texts")
+    assert sentences[1] == "With 100 more random labels it will be about 900."
     assert len(in_sentences(labelled, labelled > 0.9, unlabelled)) == 1, "more labels would not bring more"

@@ -107,8 +107,8 @@ def test_a_group_with_too_few_says_how_many_it_takes() -> None:
     assert line.estimate is line.alone is None
     assert line.needed == -(-(FEWEST - line.labels) * SIZE // line.texts)
     assert found.of("difference", "west")[0].estimate is None
-    (said,) = missing_sentences(found)
-    assert said == (
+    (text,) = missing_sentences(found)
+    assert text == (
         f"west: {line.labels} random labels are too few for an estimate, which takes 10; about {line.needed} more "
         "texts drawn at random bring them."
     )
@@ -116,16 +116,16 @@ def test_a_group_with_too_few_says_how_many_it_takes() -> None:
 
 def test_many_groups_with_too_few_are_named_together() -> None:
     groups = group_by([str(number % 20) + "x" for number in range(SIZE)], By("kind"))
-    (said,) = missing_sentences(table(groups, drawn=40))
-    assert said.startswith("20 groups have fewer than 10 random labels")
+    (text,) = missing_sentences(table(groups, drawn=40))
+    assert text.startswith("20 groups have fewer than 10 random labels")
 
 
 def test_every_sentence_names_its_confidence() -> None:
     tables = [table(group_by(values, By.of(spec))) for spec, values in COLUMNS.items()]
-    said = [text for one in tables for text in [gain_sentence(one), plan_sentence(one, 0.01), methods(one)]]
-    said += [sentence(line, one) for one in tables for line in one.lines]
-    assert len(said) > 20
-    assert [text for text in said if "95%" not in text] == []
+    sentences = [text for one in tables for text in [gain_sentence(one), plan_sentence(one, 0.01), methods(one)]]
+    sentences += [sentence(line, one) for one in tables for line in one.lines]
+    assert len(sentences) > 20
+    assert [text for text in sentences if "95%" not in text] == []
 
 
 COLUMNS = {"branch": BRANCHES, "month:sent": DAYS, "number:price": PRICES}
@@ -135,22 +135,22 @@ def test_sentences() -> None:
     found = Interval(0.3, 0.25, 0.354)
     basis = Basis(900, 90, 1)
 
-    def said(line: Line, by: str = "") -> str:
+    def shown(line: Line, by: str = "") -> str:
         return sentence(line, ShareTable((), ("late",), 0.9, basis, by))
 
-    assert said(Line("share", "north", "", "late", 9, 9, 0.2, found, found)) == (
+    assert shown(Line("share", "north", "", "late", 9, 9, 0.2, found, found)) == (
         "north: late in 30.0% of the texts, 25.0% to 35.4% with 90% confidence; the model alone counts 20.0%."
     )
-    assert said(Line("difference", "b", "a", "late", 9, 9, 0.2, found, found)) == (
+    assert shown(Line("difference", "b", "a", "late", 9, 9, 0.2, found, found)) == (
         "late: +30.0 points in b compared with a, +25.0 to +35.4 with 90% confidence."
     )
-    assert said(Line("difference", "b", "", "late", 9, 9, 0.2, found, found)) == (
+    assert shown(Line("difference", "b", "", "late", 9, 9, 0.2, found, found)) == (
         "late: +30.0 points in b compared with all other texts, +25.0 to +35.4 with 90% confidence."
     )
-    assert said(Line("difference", "2024", "2023", "late", 9, 9, 0.2, found, found), "year:sent") == (
+    assert shown(Line("difference", "2024", "2023", "late", 9, 9, 0.2, found, found), "year:sent") == (
         "late: +30.0 points from 2023 to 2024, +25.0 to +35.4 with 90% confidence."
     )
-    assert said(Line("trend", "", "", "late", 9, 9, 0.2, found, found), "number:price") == (
+    assert shown(Line("trend", "", "", "late", 9, 9, 0.2, found, found), "number:price") == (
         "late: +30.0 points per price, +25.0 to +35.4 with 90% confidence."
     )
     assert points(-0.25) == "−25.0"
@@ -190,7 +190,7 @@ def test_texts_without_a_value_are_drawn_too() -> None:
 
 def test_the_methods_say_what_was_done() -> None:
     basis = Basis(900, 90, 2, unanswered=3, others=7, crossed=40, model="encoder tiny", uncovered=1, picked=2)
-    said = methods(ShareTable((), ("late", "other"), 0.95, basis, several=True))
+    paragraph = methods(ShareTable((), ("late", "other"), 0.95, basis, several=True))
     for part in (
         "The shares of 2 classes in 900 texts were estimated from 90 labels",
         "(2 draws)",
@@ -202,7 +202,7 @@ def test_the_methods_say_what_was_done() -> None:
         "1 text was added after the draws",
         "A text may belong to several classes",
     ):
-        assert part in said
+        assert part in paragraph
 
 
 def test_progress_is_reported() -> None:

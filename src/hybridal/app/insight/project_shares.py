@@ -71,7 +71,7 @@ class ProjectTexts:
 
     @property
     def brought(self) -> Flags:
-        """Texts whose first label was brought along: somebody else chose which ones have one."""
+        """Texts whose first label was brought along: others chose which ones have one."""
         return np.asarray(np.isin(self.how, ("file", "import")))
 
     @property

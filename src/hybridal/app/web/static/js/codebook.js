@@ -107,7 +107,7 @@ function queueRow(version, names) {
   const { open, done } = version.rechecks;
   const sentence = operationSentence(version, names);
   const dismiss = async () => {
-    const question = tn("Keep the old answer of {n} text? Nobody is asked about it any more.", "Keep the old answers of {n} texts? Nobody is asked about them any more.", open);
+    const question = tn("Keep the old answer of {n} text? It is not asked about any more.", "Keep the old answers of {n} texts? They are not asked about any more.", open);
     if (!confirm(question)) return;
     await post(`/api/codebook/versions/${version.number}/dismiss`);
     await show();

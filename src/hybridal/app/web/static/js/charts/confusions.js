@@ -27,7 +27,7 @@ export function confusions(pairs) {
       "figcaption",
       {},
       el("h2", {}, title),
-      el("p", {}, t("Of the texts that several people labelled and somebody gave one of the two classes: how many got one class from one person and the other class from another. Describe such classes better, or merge them.")),
+      el("p", {}, t("Of the texts that several people labelled and at least one gave one of the two classes: how many got one class from one person and the other class from another. Describe such classes better, or merge them.")),
     ),
     table(title, [t("Class"), t("Other class"), t("Texts"), t("Share")], rows),
   );
