@@ -13,7 +13,6 @@ in a real project. A promise is broken if its limit is exceeded over all texts t
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,12 +22,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bench.drawn_texts import drawn_texts
 from bench.tables import table
 from hybridal.acquisition.margin import margins
-from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.evidence import Evidence, answer_confidence
-from hybridal.measures.objective import MultiLabel, Objective, SingleLabel
+from hybridal.measures.objective import Objective
 from hybridal.measures.prediction_sets import lowest_true
 from hybridal.measures.recall_certificate import allowed_missing, most_missing
 from hybridal.models.training.probe import ProbeFitter
@@ -39,7 +38,7 @@ from hybridal.tasks import Task
 
 FILE = Path(__file__).resolve().parent.parent / "results" / "promises.parquet"
 TASKS = ("sst2", "jigsaw", "tweeteval", "ag_news", "trec", "sms_spam", "goemotions")
-POPULATION, MAX_CLASSES, MAX_LENGTH = 3000, 10, 64
+POPULATION, MAX_LENGTH = 3000, 64
 LEARNT, DRAWN = (24, 100, 400), (200, 400)
 MODELS, PROJECTS = 5, 10  # models of each accuracy, projects with each model
 LIMITS, COVERAGES, RECALLS = (0.02, 0.05, 0.1), (0.9, 0.95), (0.8, 0.95)
@@ -68,20 +67,8 @@ class Model:
 
 def read(name: str, root: Path, cache: Path) -> Population:
     """Draw the population of a task, always the same."""
-    parts = pd.concat([pd.read_parquet(root / name / f"{split}.parquet") for split in ("train", "test")])
-    parts = parts.drop_duplicates("text")
-    rows = parts.iloc[stream(0, f"shares, {name}").permutation(len(parts))[:POPULATION]]
-    objective: Objective
-    if "labels" in rows:
-        given = [[str(label) for label in labels] for labels in rows["labels"]]
-        classes = tuple(pd.Series([label for labels in given for label in labels]).value_counts().index[:MAX_CLASSES])
-        sets = LabelSets(len(classes))
-        labels = np.array([sets.number(classes.index(one) for one in some if one in classes) for some in given])
-        objective = MultiLabel(sets)
-    else:
-        names = json.loads((root / name / "labels.json").read_text())["label_names"]
-        labels, objective = rows["label"].to_numpy(dtype=np.int64), SingleLabel(len(names))
-    return Population(name, objective, labels, features_of(rows["text"].tolist(), cache / f"{name}.npy"))
+    texts, _, labels, objective = drawn_texts(name, root, stream(0, f"shares, {name}"), POPULATION)
+    return Population(name, objective, labels, features_of(texts, cache / f"{name}.npy"))
 
 
 def features_of(texts: Sequence[str], file: Path) -> Floats:

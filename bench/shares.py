@@ -14,7 +14,6 @@ differ between them.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,12 +23,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bench.drawn_texts import drawn_texts
 from bench.tables import table
 from hybridal.acquisition.margin import margins
-from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import Floats, Ints
 from hybridal.core.provenance import RandomDraw
-from hybridal.measures.objective import MultiLabel, Objective, SingleLabel
+from hybridal.measures.objective import Objective
 from hybridal.measures.shares.estimators import Target, share_of, slope_on
 from hybridal.measures.shares.groups import By, Groups, group_by
 from hybridal.measures.shares.labelled_texts import Flags, LabelledTexts
@@ -42,7 +41,7 @@ from hybridal.tasks import Task
 
 FILE = Path(__file__).resolve().parent.parent / "results" / "shares.parquet"
 TASKS = ("sst2", "jigsaw", "tweeteval", "ag_news", "trec", "sms_spam", "goemotions")
-POPULATION, MAX_CLASSES, MAX_LENGTH = 3000, 10, 64
+POPULATION, MAX_LENGTH = 3000, 64
 LEARNT, DRAWN = (24, 100, 400), (100, 300)
 MODELS, PROJECTS = 5, 14  # models of each accuracy, projects with each model
 RARE = 0.05
@@ -68,21 +67,8 @@ class Population:
 
 def read(name: str, root: Path, cache: Path) -> Population:
     """Draw the population of a task, always the same."""
-    parts = pd.concat([pd.read_parquet(root / name / f"{split}.parquet") for split in ("train", "test")])
-    parts = parts.drop_duplicates("text")
     rng = stream(0, f"shares, {name}")
-    rows = parts.iloc[rng.permutation(len(parts))[:POPULATION]]
-    texts = rows["text"].tolist()
-    objective: Objective
-    if "labels" in rows:
-        given = [[str(label) for label in labels] for labels in rows["labels"]]
-        classes = tuple(pd.Series([label for labels in given for label in labels]).value_counts().index[:MAX_CLASSES])
-        sets = LabelSets(len(classes))
-        labels = np.array([sets.number(classes.index(one) for one in some if one in classes) for some in given])
-        objective = MultiLabel(sets)
-    else:
-        classes = tuple(json.loads((root / name / "labels.json").read_text())["label_names"])
-        labels, objective = rows["label"].to_numpy(dtype=np.int64), SingleLabel(len(classes))
+    texts, classes, labels, objective = drawn_texts(name, root, rng, POPULATION)
     first = np.nan_to_num(objective.targets(labels)).argmax(axis=1)
     length = np.argsort(np.argsort([len(text) for text in texts])) / len(texts) + rng.normal(scale=0.2, size=len(texts))
     branch = np.digitize(length, np.quantile(length, [0.4, 0.7, 0.9]))
