@@ -83,6 +83,22 @@ except KeyboardInterrupt:
     assert (ended.returncode, ended.stdout, ended.stderr) == (5, output, "")
 
 
+def test_a_program_ends_at_the_first_ctrl_c_during_an_import(tmp_path: Path) -> None:
+    (tmp_path / "deaf.py").write_text("import signal; signal.raise_signal(signal.SIGINT); print('went on')")
+    script = f"""
+import signal, sys
+from hybridal.system.background_imports import exit_during_imports, import_in_thread
+sys.path.insert(0, {str(tmp_path)!r})
+signal.signal(signal.SIGINT, signal.default_int_handler)
+exit_during_imports("stopped.\\n")
+import_in_thread("colorsys", [])
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+import_in_thread("deaf", [])
+"""
+    ended = subprocess.run([sys.executable, "-c", script], timeout=60, check=False, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "stopped.\n")
+
+
 @pytest.mark.parametrize(
     ("answer", "where"),
     [("SIG_IGN", "here(SIGINT)"), ("default_int_handler", "t = Thread(target=here); t.start(); t.join()")],

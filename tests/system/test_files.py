@@ -3,12 +3,17 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hybridal.system import files
+from hybridal.system.exchange import exchange
 from hybridal.system.files import file_made_whole, folder_made_whole, strict_json, write_whole
 
 JSON = st.recursive(
@@ -180,6 +185,48 @@ def test_a_new_folder_takes_the_place_of_an_old_one(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
+REPLACE = """
+import os
+import sys
+from pathlib import Path
+
+from hybridal.system.files import folder_made_whole
+
+last, seen = int(sys.argv[2]), 0
+STEPS = ("tempfile.mkdtemp", "os.chmod", "os.rename", "ctypes.dlopen", "shutil.rmtree", "os.remove", "os.rmdir")
+
+def die(event, arguments):
+    global seen
+    if event in STEPS:
+        seen += 1
+        if seen == last:
+            os._exit(9)
+
+sys.addaudithook(die)
+with folder_made_whole(Path(sys.argv[1]), replace=True) as folder:
+    (folder / "kind").write_text("new")
+"""
+"""Replaces a folder, and dies before the given one of its steps."""
+
+
+def test_a_folder_is_there_wherever_its_replacement_is_killed(tmp_path: Path) -> None:
+    target, other = tmp_path / "model", tmp_path / "other"
+    target.mkdir()
+    other.mkdir()
+    if not exchange(target, other):
+        pytest.skip("this system or file system cannot exchange folders")
+    kinds = []
+    for step in count(1):
+        target.mkdir(exist_ok=True)
+        (target / "kind").write_text("old")
+        ended = subprocess.run([sys.executable, "-c", REPLACE, target, str(step)], check=False, timeout=60).returncode
+        kinds.append((target / "kind").read_text())
+        if ended == 0:
+            break
+    assert kinds == sorted(kinds, reverse=True)  # old, then new
+    assert {*kinds[:-1]} == {"old", "new"}, "no step was killed after the exchange"
+
+
 def test_an_old_folder_stays_until_the_new_one_is_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "a"
     target.mkdir()
@@ -203,6 +250,7 @@ def test_an_old_folder_gets_its_name_back(tmp_path: Path, monkeypatch: pytest.Mo
     target.mkdir()
     (target / "old").touch()
     rename = os.rename
+    monkeypatch.setattr(files, "exchange", lambda *_: False)  # as on a system without it
 
     def failing(source: Path, to: Path) -> None:
         if to == target and (source / "new").exists():

@@ -15,8 +15,12 @@ from pathlib import Path
 from threading import Event, Thread, Timer, current_thread, main_thread
 from typing import Any
 
+from hybridal.system.exit import exit_on_ctrl_c
+
 _log = logging.getLogger(__name__)
 
+# What a program prints if Ctrl-C ends it during an import; None in a library, which must not end the process.
+_last_sentence: str | None = None
 # Seconds that the process waits at exit for running imports. The wait needs a limit: an interrupted import may leave
 # Python's import lock taken, and then no other thread can finish one.
 MAX_WAIT = 5.0
@@ -40,15 +44,30 @@ def import_in_thread(slow: str, soon: Sequence[str]) -> None:
         ready.wait()
 
 
+def exit_during_imports(sentence: str) -> None:
+    """Let Ctrl-C end this process at once while `complete_imports` waits; for programs that may be killed at any time.
+
+    Args:
+        sentence: What it prints then.
+    """
+    global _last_sentence
+    _last_sentence = sentence
+
+
 @contextmanager
 def complete_imports() -> Iterator[None]:
     """Delay Ctrl-C until the imports of the block are complete; a second one interrupts immediately.
 
     During an import, KeyboardInterrupt may be lost: torch imports numpy from C and clears errors. Or it leaves Python's
-    import lock taken, so that the next import waits forever.
+    import lock taken, so that the next import waits forever. After `exit_during_imports` the first Ctrl-C ends the
+    process, which needs neither.
     """
     if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
+        return
+    if _last_sentence is not None:
+        with exit_on_ctrl_c(_last_sentence):
+            yield
         return
     received: list[int] = []
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
+SHOW_CURSOR = "\x1b[?25h"  # for a terminal on which progress is shown
+
 
 @contextmanager
 def fast_exit() -> Iterator[None]:
@@ -49,7 +51,7 @@ def exit_on_ctrl_c(sentence: str) -> Iterator[None]:
     """
 
     def leave(*_: object) -> NoReturn:
-        os.write(2, sentence.encode())
+        os.write(2, (SHOW_CURSOR if os.isatty(2) else "").encode() + sentence.encode())
         os._exit(130)
 
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hybridal.errors import UserError, reason
+from hybridal.system.exchange import exchange
 
 
 def strict_json(data: Any, indent: int | None = None) -> str:
@@ -100,8 +101,9 @@ def file_made_whole(path: Path) -> Iterator[BinaryIO]:
 def folder_made_whole(target: Path, replace: bool = False) -> Iterator[Path]:
     """Yield a temporary folder, and rename it to `target` if the block succeeds.
 
-    With `replace`, an existing target is replaced, and stays until the new folder is complete and durable. Otherwise an
-    existing target is kept, and the new folder is discarded: another process was faster.
+    With `replace`, an existing target is replaced once the new folder is complete and durable: in one step, or by two
+    renames where the system cannot exchange folders. Otherwise an existing target is kept, and the new folder is
+    discarded: another process was faster.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
@@ -109,15 +111,20 @@ def folder_made_whole(target: Path, replace: bool = False) -> Iterator[Path]:
         yield scratch
         _finish_contents(scratch)
         os.chmod(scratch, 0o755)
-        with _moved_aside(target) if replace else nullcontext():
-            try:
-                os.rename(scratch, target)
-            except OSError:
-                if not target.is_dir():
-                    raise
+        if not (replace and _is_folder(target) and exchange(scratch, target)):
+            with _moved_aside(target) if replace else nullcontext():
+                try:
+                    os.rename(scratch, target)
+                except OSError:
+                    if not target.is_dir():
+                        raise
         sync_folder(target.parent)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)  # what was replaced, or an incomplete folder
+
+
+def _is_folder(target: Path) -> bool:
+    return target.is_dir() and not target.is_symlink()
 
 
 @contextmanager
