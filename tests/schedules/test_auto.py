@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from hybridal.core.rounds import Cost, LabelChanges, Round
 from hybridal.schedules import make_schedule
-from hybridal.schedules.auto import DRIFT_LIMIT, MIN_RETRAIN_GROWTH, Auto, accumulated_drift, growth_by_class
+from hybridal.schedules.auto import (
+    CLASS_SMOOTHING,
+    DRIFT_LIMIT,
+    MIN_RETRAIN_GROWTH,
+    Auto,
+    accumulated_drift,
+    fastest_growing_class,
+)
 
 
 def record(
@@ -149,30 +156,44 @@ def test_classes_with_few_labels_that_get_more_are_trained_on() -> None:
             label_changes=LabelChanges(known=92, added=12, new_class_count=1, counts=(50, 50, 4), unseen=4),
         )
     ]
-    label_changes = LabelChanges(known=104, added=16, counts=(52, 52, 16))
+    label_changes = LabelChanges(known=104, added=19, counts=(52, 52, 19))
     assert Auto().decide(history, label_changes).spec == "finetune:3"
-    assert Auto().decide(history, label_changes).reason.startswith("classes with few labels")
-    assert Auto().decide(history, replace(label_changes, counts=(58, 58, 4))).spec == "refit"
+    assert Auto().decide(history, label_changes).reason == "19 labels of one class, 4 when the encoder was last trained"
+    assert Auto().decide(history, replace(label_changes, counts=(53, 52, 18))).spec == "refit"
+    assert Auto().decide(history, replace(label_changes, counts=(60, 59, 4))).spec == "refit"
 
 
-@given(st.lists(st.integers(0, 500), min_size=1, max_size=8), st.integers(1, 9))
-def test_growth_of_equally_growing_classes_is_the_total_growth(counts: list[int], times: int) -> None:
-    more = [times * (count + 1) - 1 for count in counts]
-    assert growth_by_class(counts, more) == pytest.approx(times)
-    assert growth_by_class(counts, counts) == pytest.approx(1.0)
-    if any(counts):
-        assert growth_by_class(counts, [*counts, 0]) == pytest.approx(1.0)
-        assert growth_by_class(counts, [*counts, 1]) > 1.0
-    assert growth_by_class([], counts) == 1.0  # nothing is known of what was before
+def test_a_late_class_is_trained_on_again_while_it_grows() -> None:
+    history = [record("retrain", 304, label_changes=LabelChanges(added=304, counts=(150, 150, 4)))]
+    for late in range(20, 181, 16):
+        counts = (150, 150, late)
+        label_changes = LabelChanges(known=sum(counts) - 16, added=16, counts=counts)
+        update = Auto().decide(history, label_changes)
+        history.append(record(update.spec, sum(counts), label_changes=label_changes))
+    trained = [sum(f.label_changes.counts) - 300 for f in history if f.update == "finetune:3" and f.label_changes]
+    assert trained == [20, 52, 100, 180]
 
 
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8), st.randoms())
-def test_growth_does_not_depend_on_the_order_of_classes_nor_on_unseen(pairs: list[tuple[int, int]], rng: Any) -> None:
-    if any(map(any, pairs)):
-        told = growth_by_class(*zip(*pairs, strict=True))
-        shuffled = [*pairs, (0, 0), (0, 0)]
-        rng.shuffle(shuffled)
-        assert growth_by_class(*zip(*shuffled, strict=True)) == pytest.approx(told)
+COUNTS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8)
+
+
+@given(COUNTS, st.randoms())
+def test_the_fastest_growing_class_depends_neither_on_the_order_of_classes_nor_on_unseen(
+    pairs: list[tuple[int, int]], rng: Any
+) -> None:
+    def growth(pairs: list[tuple[int, int]]) -> float:
+        before, now = fastest_growing_class(*zip(*pairs, strict=True))
+        return (now + CLASS_SMOOTHING) / (before + CLASS_SMOOTHING)
+
+    shuffled = [*pairs, (0, 0), (0, 0)]
+    rng.shuffle(shuffled)
+    assert growth(shuffled) == pytest.approx(max(growth(pairs), 1.0))
+    assert growth(pairs) == pytest.approx(max(growth([pair]) for pair in pairs))
+
+
+def test_a_class_that_was_added_grows_from_no_labels() -> None:
+    assert fastest_growing_class((9, 9), (9, 9, 3)) == (0, 3)
+    assert fastest_growing_class((), (9, 9)) == (0, 0)  # nothing is known of what was before
 
 
 def test_a_class_that_appears_too_early_is_not_forgotten() -> None:

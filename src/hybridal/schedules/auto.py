@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import ClassVar
-
-import numpy as np
 
 from hybridal.core.rounds import LabelChanges, Round
 from hybridal.schedules import Schedule
@@ -22,8 +21,10 @@ from hybridal.updates.retrain import Retrain
 # Retrain only after at least this share of the labels was added, corrected or withdrawn. So all retrainings but the
 # last train on at most 1 / MIN_RETRAIN_GROWTH examples per label in total.
 MIN_RETRAIN_GROWTH = 0.25
-# Fine-tune for this many epochs when the labels have grown by this share since the encoder was last trained.
-FINETUNE_GROWTH, EPOCHS = 0.6, 3
+# Fine-tune for this many epochs when the labels, or those of one class, have grown by this share since the encoder was
+# last trained. CLASS_SMOOTHING labels are added to both counts of a class, so that its first few do not trigger a
+# training each.
+FINETUNE_GROWTH, EPOCHS, CLASS_SMOOTHING = 0.6, 3, 20
 # Page's test on the drift: the noise of one round, and the sum beyond it that triggers retraining.
 DRIFT_ALLOWANCE, DRIFT_LIMIT = 1.0, 4.0
 
@@ -32,8 +33,8 @@ DRIFT_ALLOWANCE, DRIFT_LIMIT = 1.0, 4.0
 class Auto(Schedule):
     """Refits the head for each batch at almost no cost, fine-tunes when labels have grown, retrains when triggered.
 
-    It fine-tunes briefly, on all labels from the last weights, when the labels (or those of classes that had few) have
-    grown by 60% since the encoder was last trained, and in the last round. It retrains when
+    It fine-tunes briefly, on all labels from the last weights, when the labels, or those of one class, have grown by
+    60% since the encoder was last trained, and in the last round. It retrains when
 
     - the encoder has not been trained yet,
     - there are twice as many new labels as old ones,
@@ -65,13 +66,18 @@ class Auto(Schedule):
         since = [*(record.label_changes for record in history[learnt[-1] + 1 :] if record.label_changes), label_changes]
         if label_changes.last and (label_changes.labels != trained.labels or any(n.changed for n in since)):
             return FineTune(EPOCHS, reason="the last round")
+        why = self._growth(trained, label_changes)
+        return FineTune(EPOCHS, reason=why) if why else Refit()
+
+    def _growth(self, trained: Round, label_changes: LabelChanges) -> str:
+        """Why to fine-tune now; "" if the labels have not grown enough since the encoder was last trained."""
         if label_changes.labels >= (1 + FINETUNE_GROWTH) * trained.labels:
-            why = f"{label_changes.labels} labels, {trained.labels} when the encoder was last trained"
-            return FineTune(EPOCHS, reason=why)
-        growth = growth_by_class(trained.label_changes.counts, label_changes.counts) if trained.label_changes else 1.0
-        if growth >= 1 + FINETUNE_GROWTH:
-            return FineTune(EPOCHS, reason="classes with few labels have more than when the encoder was last trained")
-        return Refit()
+            return f"{label_changes.labels} labels, {trained.labels} when the encoder was last trained"
+        counts = trained.label_changes.counts if trained.label_changes else ()
+        before, now = fastest_growing_class(counts, label_changes.counts)
+        if now + CLASS_SMOOTHING >= (1 + FINETUNE_GROWTH) * (before + CLASS_SMOOTHING):
+            return f"{now} labels of one class, {before} when the encoder was last trained"
+        return ""
 
     def _reason(self, history: Sequence[Round], label_changes: LabelChanges) -> str:
         """Why to retrain now; "" if no trigger fires, or too few labels changed since the last retraining."""
@@ -99,21 +105,21 @@ class Auto(Schedule):
         return ""
 
 
-def growth_by_class(before: Sequence[int], now: Sequence[int]) -> float:
-    """The growth factor of the labels per class, by a mean that weights classes with few labels most.
+def fastest_growing_class(before: Sequence[int], now: Sequence[int]) -> tuple[int, int]:
+    """The labels, before and now, of the class whose smoothed count has grown by the largest factor.
 
-    It is the ratio of the harmonic means of the counts, each plus one. If all classes grow alike, it is close to the
-    growth of the labels.
-
-    >>> growth_by_class([99, 99, 99], [199, 199, 199]), round(growth_by_class([100, 100, 0], [101, 101, 15]), 1)
-    (2.0, 12.4)
+    >>> fastest_growing_class([100, 100, 0], [190, 101, 15])
+    (100, 190)
+    >>> fastest_growing_class([100, 100], [110, 100, 25])
+    (0, 25)
     """
-    if not before or not now or not any((*before, *now)):
-        return 1.0
-    counts = np.zeros((2, max(len(before), len(now))))
-    counts[0, : len(before)], counts[1, : len(now)] = before, now
-    was, is_now = (1 / (1 + counts[:, counts.any(axis=0)])).sum(axis=1)  # without classes that never had a label
-    return float(was / is_now)
+    if not before or not now:
+        return 0, 0
+
+    def growth(counts: tuple[int, int]) -> float:
+        return (counts[1] + CLASS_SMOOTHING) / (counts[0] + CLASS_SMOOTHING)
+
+    return max(zip_longest(before, now, fillvalue=0), key=growth)
 
 
 def accumulated_drift(changes: Sequence[float | None]) -> float:
