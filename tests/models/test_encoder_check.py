@@ -10,6 +10,7 @@ from transformers import GPT2Config, GPT2Model, PreTrainedTokenizerFast, T5Confi
 from hybridal.backbones import Backbone
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
+from hybridal.models.encoder_check import check_encoder, main
 from hybridal.models.transformer import TransformerModel
 from hybridal.tasks import Task
 
@@ -69,3 +70,18 @@ def test_a_tokenizer_of_another_encoder_is_refused(
         UserError, match=r"has embeddings for 20 tokens, but its tokenizer gives the id \d+: the two do"
     ):
         TransformerModel(task, backbone, Rules(max_length=8), 7, CPU)
+
+
+def test_a_program_says_why_a_folder_is_refused(
+    tiny: Backbone, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (main(str(tiny.folder)), capsys.readouterr().out) == (0, "")
+    decoder("t5", tiny, tmp_path)
+    assert main(str(tmp_path)) == 1
+    assert "(t5) cannot classify texts" in capsys.readouterr().out
+
+
+def test_any_encoder_is_checked_without_a_task(tiny: Backbone, tmp_path: Path) -> None:
+    check_encoder(tiny, Rules(max_length=8))
+    with pytest.raises(UserError, match="no padding token"):
+        check_encoder(decoder("gpt2", tiny, tmp_path), Rules(max_length=8))

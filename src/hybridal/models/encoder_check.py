@@ -1,14 +1,47 @@
-"""Check that an encoder can classify texts at all, before anything is trained."""
+"""Check that an encoder can classify texts at all, before anything is trained.
+
+`python -m hybridal.models.encoder_check FOLDER` does so for a program that does not load torch itself.
+"""
 
 from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 
+from hybridal.backbones import Backbone, load_backbone
+from hybridal.core.rules import Rules, protocol
 from hybridal.errors import UserError, reason
 from hybridal.models.classifier import Classifier
 from hybridal.models.classifier_input import Source
-from hybridal.models.token_arrays import Tokens
+from hybridal.models.device import choose_device
+from hybridal.models.token_arrays import Tokens, tokenise
+from hybridal.tasks import Split, Task
+
+SAMPLE = ("A text.", "Another, slightly longer text.")
+
+
+def check_encoder(backbone: Backbone, rules: Rules, texts: Sequence[str] = SAMPLE) -> None:
+    """Load an encoder and read some texts with it, as a run does at its start.
+
+    Args:
+        backbone: The encoder.
+        rules: How it is used.
+        texts: The texts.
+
+    Raises:
+        UserError: It cannot be loaded, or cannot classify texts.
+    """
+    pooling = backbone.pooling if rules.pooling == "auto" else rules.pooling
+    classifier = Classifier(backbone, ("a", "b"), 0, choose_device("cpu"), rules.train_layers, pooling)
+    with tempfile.TemporaryDirectory() as folder:
+        tokens = tokenise(texts, backbone.encoder(rules.max_length), Path(folder) / "tokens")
+        check_vocabulary(classifier, tokens, backbone.name)
+        check_forward(classifier, tokens, backbone.name)
 
 
 def check_vocabulary(classifier: Classifier, tokens: Tokens, name: str) -> None:
@@ -65,3 +98,18 @@ def check_forward(classifier: Classifier, source: Source, name: str) -> None:
         f"Backbone '{name}' ({kind}) cannot classify texts: {why}; choose an encoder, such as `backbone=minilm`.",
         field="backbone",
     )
+
+
+def main(folder: str) -> int:
+    """Return 0 if the encoder can classify texts by the default protocol; otherwise print why not."""
+    no_texts = Task("", (), Split.empty(), Split.empty(), Split.empty())
+    try:
+        check_encoder(load_backbone(folder, no_texts), protocol("best"))
+    except UserError as error:
+        sys.stdout.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

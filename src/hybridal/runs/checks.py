@@ -63,8 +63,8 @@ def check_start(
         path: The folder of the run. Nothing is left there.
         observer: Receives messages about downloads and about oddities in the data.
         schedules: Specs of all schedules of a comparison; by default the one of the settings.
-        download: Download a backbone that is not on this machine. Without it, only its layers and positions are
-            checked, and the observer gets a message.
+        download: Download a backbone that is not on this machine. A dry run does not: of such a backbone, only layers
+            and positions are checked, and the observer gets a message; any other reads some texts, as a run does first.
 
     Returns:
         The settings, the task as the run learns it, and the backbone, so that the run need not load them again.
@@ -113,8 +113,16 @@ def _check_candidate(name: str, rules: Rules, task: Task, notify: Notify, downlo
     backbone.limits.check(rules.max_length, rules.train_layers)
     backbone.encoder(rules.max_length)
     check_weights(backbone.folder)
-    if rules.pooling == "auto":
-        _ = backbone.pooling  # raises if the backbone was trained with a pooling that we do not have
+    # Raises if the backbone was trained with a pooling that we do not have.
+    if rules.pooling == "auto" and not backbone.knows_pooling:
+        notify(
+            f"Backbone '{name}' does not state its pooling (it has no 1_Pooling/config.json), so only the first token "
+            "of a text is read; if it is a sentence encoder, choose `pooling=mean`."
+        )
+    if not download:
+        from hybridal.models.encoder_check import SAMPLE, check_encoder
+
+        check_encoder(backbone, rules, task.train.texts[:2] or SAMPLE)
     return backbone
 
 

@@ -24,9 +24,9 @@ from hybridal.core.rounds import Round
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
 from hybridal.loop.loop import State, StopCriterion, active_learning, is_finished
-from hybridal.measures.advice import advise, got_no_labels, observations, texts_left, used_up
+from hybridal.measures.advice import advise, got_no_labels, texts_left, used_up
 from hybridal.measures.model_errors import model_errors, pool_weights
-from hybridal.measures.spending import error_sentences, offers
+from hybridal.measures.spending import LabellingModel, Prices, error_sentences, who_labels_next
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_experiment, build_loop_model, build_team, surroundings, watched
 from hybridal.runs.background_writer import BackgroundWriter
@@ -157,16 +157,16 @@ def _about_the_model(team: Team, settings: Settings, task: Task, pool: Pool, his
     """What a model cost, how good it is by the texts that people labelled too, and what more labels would bring."""
     if isinstance(team.model, LlmAnnotator):
         yield team.model.cost_sentence
-    name = getattr(team.model, "model", None) or getattr(team.model, "name", "The model")
-    yield from error_sentences(str(name), model_errors(*pool.compared(), task.objective), task.classes)
+    name = str(getattr(team.model, "model", None) or getattr(team.model, "name", "The model"))
+    errors, weights = model_errors(*pool.compared(), task.objective), pool_weights(pool, task.objective)
     price = getattr(team.model, "label_price", None)
-    weights = pool_weights(pool, task.objective)
     if settings.label_price is None or price is None or weights is None:
+        yield from error_sentences(name, errors, task.classes)
         return
     weight = float(weights[np.isin(pool.order, pool.by_model)].mean()) if len(pool.by_model) else 0.0
     left = texts_left(history, len(task.train), settings.rules.validation == "share")
-    for offer in offers(observations(history), len(task.classes), left, settings.label_price, price, weight):
-        yield offer.sentence
+    prices, model = Prices(settings.label_price, price), LabellingModel(name, errors, weight)
+    yield from who_labels_next(history, task.classes, left, prices, model)
 
 
 def on_device(settings: Settings, device: str | None) -> Settings:
