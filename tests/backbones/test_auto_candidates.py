@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from time import sleep
+from types import SimpleNamespace
 
 import huggingface_hub
 import pytest
@@ -14,6 +17,7 @@ from hybridal.testing.small import toy_task
 @pytest.fixture(autouse=True)
 def defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auto_candidates, "DEFAULT_CANDIDATES", ("gte-small", "tiny"))
+    auto_candidates._is_reachable.cache_clear()
     monkeypatch.setenv("HYBRIDAL_MODELS", "")
 
 
@@ -33,30 +37,52 @@ def test_encoders_on_this_machine_are_candidates(tmp_path: Path, monkeypatch: py
     assert with_candidates("auto", toy_task()) == "auto:gte-small,tiny"
 
 
-def test_without_a_hub_only_those_here_are_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hub is asked once whether it answers; no download is tried, which would take minutes."""
+def hub_that(answers: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A hub client without a cache; the addresses that were asked."""
+    asked: list[str] = []
+
+    def head(_: object, address: str, timeout: float) -> object:
+        assert timeout <= 3
+        asked.append(address)
+        return answers()
+
     monkeypatch.setattr(hub_models, "cached", lambda *_: None)
-
-    def no_answer(*_: object, timeout: float, **__: object) -> None:
-        raise ConnectionError(f"after {timeout} seconds")
-
-    session = type("Session", (), {"head": no_answer})
-    monkeypatch.setattr(huggingface_hub, "get_session", session)
+    monkeypatch.setattr(huggingface_hub, "get_session", type("Session", (), {"head": head}))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    return asked
+
+
+def no_connection() -> None:
+    raise ConnectionError("no such host")
+
+
+@pytest.mark.parametrize("answer", [no_connection, lambda: SimpleNamespace(status_code=503), lambda: sleep(0.2)])
+def test_without_a_hub_the_encoder_here_is_the_only_one(
+    answer: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hub is asked once per process whether it answers; no download is tried, which would take minutes."""
+    asked = hub_that(answer, monkeypatch)
+    monkeypatch.setattr(auto_candidates, "SECONDS_TO_REACH_HUB", 0.05)
     monkeypatch.setattr(hub_models, "folder", lambda *_: pytest.fail("a download was tried"))
     messages: list[str] = []
-    assert with_candidates("auto", toy_task(), messages.append) == "auto:tiny"
-    assert messages == [
+    assert [with_candidates("auto", toy_task(), messages.append) for _ in range(2)] == ["tiny", "tiny"]
+    assert {*messages} == {
         "Backbone 'gte-small' is neither on this machine nor available from the hub; it is no candidate."
-    ]
+    }
+    assert len(asked) == 1
+
+
+def test_an_offline_client_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = hub_that(no_connection, monkeypatch)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert with_candidates("auto", toy_task()) == "tiny"
+    assert asked == []
 
 
 def test_a_candidate_is_downloaded_from_a_hub_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "config.json").write_text("{}")
-    monkeypatch.setattr(hub_models, "cached", lambda *_: None)
+    hub_that(lambda: SimpleNamespace(status_code=200), monkeypatch)
     monkeypatch.setattr(hub_models, "folder", lambda *_: tmp_path)
-    monkeypatch.setattr(huggingface_hub, "get_session", type("Session", (), {"head": lambda *_, **__: None}))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     assert with_candidates("auto", toy_task()) == "auto:gte-small,tiny"
 
 

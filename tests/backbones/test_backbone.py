@@ -160,11 +160,13 @@ def test_pooling_comes_from_the_pooling_file_or_the_catalogue(tmp_path: Path) ->
     assert [Backbone(name, tmp_path).pooling for name in ("minilm", "tiny", "bert", "mine")] == [
         "mean", "mean", "first", "first",
     ]  # fmt: skip
+    assert [Backbone(name, tmp_path).knows_pooling for name in ("minilm", "bert", "mine")] == [True, True, False]
     (tmp_path / "1_Pooling").mkdir()
     for mean, pooling in ((True, "mean"), (False, "first")):
         pooling_config = {"pooling_mode_cls_token": not mean, "pooling_mode_mean_tokens": mean}
         (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(pooling_config))
         assert {Backbone(name, tmp_path).pooling for name in ("minilm", "mine")} == {pooling}
+        assert Backbone("mine", tmp_path).knows_pooling
 
 
 @pytest.mark.parametrize("mode", ["max_tokens", "weightedmean_tokens", "lasttoken"])

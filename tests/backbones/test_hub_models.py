@@ -229,7 +229,7 @@ def test_auto_downloads_its_candidates_if_the_hub_answers(hub: StandInHub, monke
     """Without the hub `auto` takes those that are on this machine."""
     monkeypatch.setenv("HYBRIDAL_MODELS", str(hub.folder))
     publish(hub, "minilm")
-    assert with_candidates("auto", toy_task()) == "auto:minilm"
+    assert with_candidates("auto", toy_task()) == "minilm"
     publish(hub, "thenlper/gte-small")
     assert with_candidates("auto", toy_task()) == "auto:gte-small,minilm"
     assert "HEAD /" in hub.requests

@@ -15,6 +15,7 @@ from hybridal.app.labelling.consensus import counts
 from hybridal.app.people import project_owner
 from hybridal.app.project import Project
 from hybridal.cli.label_command import PASSWORD_VARIABLE
+from hybridal.errors import UserError
 from hybridal.runs.settings import DEMO
 from hybridal.tasks import load_task
 from hybridal.testing.small import toy_task
@@ -95,6 +96,19 @@ def test_project_opens_without_its_source_file(tickets: Path, served: list[dict[
     assert [call["settings"]["budget"] for call in served] == [800, 7, 7]
 
 
+def test_a_folder_that_cannot_classify_texts_is_refused_before_the_app_starts(
+    tmp_path: Path, served: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(command: list[str], _seconds: float) -> None:
+        raise UserError(f"{command[2]} refuses {command[3]}.")
+
+    monkeypatch.setattr("hybridal.system.child_check.require_success", refuse)
+    (tmp_path / "config.json").write_text("{}")
+    ended = hybridal("label", "--no-browser", "--backbone", tmp_path)
+    assert (ended.code, ended.stderr) == (2, f"hybridal: hybridal.models.encoder_check refuses {tmp_path}.\n")
+    assert served == []
+
+
 def test_without_a_file_the_start_page_of_this_folder_is_served(
     tmp_path: Path, served: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +145,7 @@ def test_a_new_project_without_a_file_is_the_demo(
     assert asked == [("newsgroups", {"classes": DEMO.classes})]
     [call] = served
     assert (call["texts"], call["classes"]) == (len(toy_task().train), list(toy_task().classes))
+    assert "Encoder: minilm.\n" in ended.stdout  # needs no hub
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
+from hybridal.backbones import load_backbone
 from hybridal.cli.options import RunOptions
 from hybridal.cli.result import with_shown_figures
 from hybridal.cli.run_command import default_folder, resolve
@@ -23,6 +24,7 @@ from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import DEMO, Settings
 from hybridal.testing.small import toy_file, toy_task
 from tests.helpers.topic_encoder import topic_encoder
+from tests.models.test_encoder_check import decoder
 
 from .conftest import BEST, SMALL, SWITCHING, hybridal
 from .laboratory import write_rows
@@ -66,9 +68,9 @@ class TestRun:
         ended = hybridal("run", *toy, *SMALL, *SWITCHING, "--out", folder)
         assert (ended.code, ended.stderr) == (0, "")
         lines = ended.stdout.splitlines()
-        assert lines[0] == f"Run folder: {folder}"
-        assert lines[1].split() == list(COLUMNS)
-        rows = [line.split() for line in lines[2:6]]
+        assert lines[:2] == [f"Run folder: {folder}", "Encoder: tiny."]
+        assert lines[2].split() == list(COLUMNS)
+        rows = [line.split() for line in lines[3:7]]
         assert [row[:4] for row in rows] == [
             ["1", "retrain", "12", "2"],
             ["2", "retrain", "16", "2"],
@@ -76,11 +78,11 @@ class TestRun:
             ["4", "finetune", "24", "2"],
         ]
         assert [row[10] for row in rows] == ["0/1", "t*=2", "t*=2", "t*=2"]
-        assert lines[6].startswith("Switch: accuracy changed by less than 0.9 in 1 round, up to round 2;")
-        assert lines[7].startswith("Test: accuracy ")
-        assert lines[7].endswith(" on 30 texts.")
-        assert lines[8].startswith("The model is no better than guessing: it is right on 15 of 30 test texts")
-        assert lines[9:] == [f"Model: {folder}/model", f"Report: {folder}/report.html"]
+        assert lines[7].startswith("Switch: accuracy changed by less than 0.9 in 1 round, up to round 2;")
+        assert lines[8].startswith("Test: accuracy ")
+        assert lines[8].endswith(" on 30 texts.")
+        assert lines[9].startswith("The model is no better than guessing: it is right on 15 of 30 test texts")
+        assert lines[10:] == [f"Model: {folder}/model", f"Report: {folder}/report.html"]
         assert (folder / "model" / "config.json").is_file()
         assert (folder / "report.html").is_file()
 
@@ -113,14 +115,14 @@ class TestRun:
         assert [record.update for record in history[:2]] == ["retrain", "retrain"]
         assert [record.validation.n for record in history if record.validation] == [3, 5, 7, 9]
         lines = ended.stdout.splitlines()
-        assert [line.split()[:3] for line in lines[2:6]] == [
+        assert [line.split()[:3] for line in lines[3:7]] == [
             [str(record.round), record.update, str(record.labels)] for record in history
         ]
-        assert len({len(line) for line in lines[1:6]}) == 1, "the columns are not aligned"
-        assert lines[6].startswith("Schedule auto: retrain in rounds 1–2 (the encoder is untrained)")
+        assert len({len(line) for line in lines[2:7]}) == 1, "the columns are not aligned"
+        assert lines[7].startswith("Schedule auto: retrain in rounds 1–2 (the encoder is untrained)")
         left = texts_left(history, len(RunFolder(folder).task().train), shares=True)
-        assert lines[7] == advise(history, 2, left).sentence
-        assert lines[8].startswith("Test: accuracy ")
+        assert lines[8] == advise(history, 2, left).sentence
+        assert lines[9].startswith("Test: accuracy ")
         told = (folder / "report.html").read_text()
         assert "In round 1 there were too few labels to train on" in told
         assert "In round 2 (the encoder is untrained)" in told
@@ -138,9 +140,9 @@ class TestRun:
         assert history[3].labels == history[2].labels  # a last round over all labels, without new ones
         assert history[-1].test is not None
         lines = ended.stdout.splitlines()
-        assert [line.split()[0] for line in lines[2:6]] == ["1", "2", "3", "4"]
-        assert lines[7] == "You can stop."
-        assert lines[8].startswith("Test: accuracy ")
+        assert [line.split()[0] for line in lines[3:7]] == ["1", "2", "3", "4"]
+        assert lines[8] == "You can stop."
+        assert lines[9].startswith("Test: accuracy ")
         assert (folder / "model" / "config.json").is_file()
         assert "The run ended by itself after 4 of 6 rounds" in (folder / "report.html").read_text()
 
@@ -255,6 +257,13 @@ class TestDryRun:
         named = strict(hybridal("run", *toy, "--dry-run").stdout)
         assert named["protocol"]["validation"] == "fixed"
         assert named["texts"] == {"train": 120, "validation": 40, "test": 30}
+
+    def test_dry_run_runs_the_encoder(self, toy: tuple[str, ...], tmp_path: Path) -> None:
+        decoder("gpt2", load_backbone("tiny", toy_task()), tmp_path / "gpt2")
+        ended = hybridal("run", *toy, "--backbone", tmp_path / "gpt2", "--dry-run", "--out", "run")
+        assert ended.code == 2
+        assert "(gpt2) cannot classify texts" in ended.stderr
+        assert [path.name for path in tmp_path.iterdir()] == ["gpt2"]
 
     def test_dry_run_prints_one_line_of_json(self, toy: tuple[str, ...]) -> None:
         ended = hybridal("run", *toy, *SMALL, "--dry-run", "--json", "--quiet")

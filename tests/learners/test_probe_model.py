@@ -37,6 +37,22 @@ def test_probe_model_equals_the_probe_of_the_first_round() -> None:
     np.testing.assert_allclose(probe.predict_proba(IDS), expected, atol=1e-5)
 
 
+def test_labels_of_a_model_count_as_in_the_first_round() -> None:
+    guesses = dict.fromkeys(IDS[4:14], "sport")
+    people = {id: LABELS[id] for id in IDS[:8]}
+    whole = learner()
+    probe = ProbeModel(whole)
+    probe.compute_features([*IDS, *TASK.validation.ids])
+    answers = {id: TASK.label(label) for id, label in zip(TASK.validation.ids, TASK.validation.labels, strict=True)}
+    probe.fit(people, answers, by_model=guesses)
+    whole.teach(people, update=False)
+    whole.teach(guesses, by="model")
+    found, expected = probe.predict_proba(IDS), whole.predict_proba(TASK.train.texts[:20])
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    probe.fit({**guesses, **people}, answers)
+    assert abs(probe.predict_proba(IDS) - found).max() > 0.01
+
+
 @pytest.mark.parametrize("acquisition", names_for(multi_label=False))
 def test_every_acquisition_can_choose_from_it(acquisition: str) -> None:
     chosen = fitted(acquisition).query(5)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.core.encoder_choice import EncoderChoice
+from hybridal.backbones import auto_candidates
 from hybridal.core.observer import Observer
 from hybridal.core.rounds import Round
 from hybridal.learners.text_classifier import TextClassifier
@@ -117,9 +117,11 @@ def test_records_of_a_named_encoder_are_as_before(settings: Settings, tmp_path: 
 def test_default_candidates_are_written_out(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that a run goes on with the same ones where others can be had."""
-    monkeypatch.setattr("hybridal.backbones.auto_candidates.DEFAULT_CANDIDATES", ("no/such-encoder", "tiny"))
-    folder = run.begin(replace(settings, backbone="auto"), tmp_path / "run")
-    assert folder.settings().backbone == "auto:tiny"
-    (record, *_) = run.resume_run(folder)
-    assert record.encoder == EncoderChoice("tiny", reason="the only candidate")
+    """So that a run goes on with the same ones where others can be had; a single one is as if it had been named."""
+    monkeypatch.setattr(auto_candidates, "DEFAULT_CANDIDATES", ("topics", "tiny"))
+    asked = replace(settings, backbone=Settings(settings.task).backbone)
+    alone = run.begin(asked, tmp_path / "alone")
+    assert alone.settings() == replace(settings, backbone="tiny", acquisition="margin")
+    assert run.resume_run(alone)[0].encoder is None
+    monkeypatch.setenv("HYBRIDAL_MODELS", str(tmp_path))
+    assert run.begin(asked, tmp_path / "both").settings().backbone == "auto:topics,tiny"

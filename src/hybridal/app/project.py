@@ -31,6 +31,7 @@ from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import RESERVE_SETTINGS, draw_overlap
 from hybridal.app.people import CREATOR, add_person
 from hybridal.app.vectors import Vectors
+from hybridal.backbones.auto_candidates import AUTO
 from hybridal.core.rounds import Round
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
@@ -134,7 +135,7 @@ class Project:
             raise UserError(f"The project folder {folder} could not be written ({error.strerror}).") from error
         with project.sessions.begin() as session:
             project._begun(session)
-            decided.write(session, {**made, "multi_label": source.multi_label, **settings})
+            decided.write(session, {**made, "multi_label": source.multi_label, "backbone": AUTO, **settings})
             session.add_all([Tally(), Trainer(), Scoring()])
             add_person(session, CREATOR, "owner")
             classes.add(session, source.classes)

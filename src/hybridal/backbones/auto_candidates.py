@@ -1,12 +1,14 @@
-"""`backbone: auto`: several candidate encoders, among which the labels decide.
+"""`backbone: auto`, the default: several candidate encoders, among which the labels decide.
 
-The settings of a run name the candidates that it uses (`auto:minilm,gte-small`), so that a resumed run has the same.
+The settings of a run name the candidates that it uses (`auto:gte-small,minilm`), so that a resumed run has the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
+from threading import Event, Thread
 
 from hybridal.backbones.load import load_backbone, local_backbone
 from hybridal.errors import UserError
@@ -57,7 +59,8 @@ def is_auto(backbone: str) -> bool:
 def with_candidates(backbone: str, task: Task, notify: Callable[[str], None] = lambda _: None) -> str:
     """Return the setting with its candidates written out; `auto` takes the default ones that are available here.
 
-    A candidate that is not on this machine is downloaded, if the hub answers within a few seconds.
+    A candidate that is not on this machine is downloaded, if the hub answers within a few seconds. If only the last one
+    is available, its name is returned: records are the same as with that name.
 
     Args:
         backbone: The setting; others than `auto` are returned as they are.
@@ -71,7 +74,8 @@ def with_candidates(backbone: str, task: Task, notify: Callable[[str], None] = l
         return backbone
     *others, last = DEFAULT_CANDIDATES
     load_backbone(last, task, notify)
-    return f"{AUTO}:" + ",".join([*(name for name in others if _is_available(name, task, notify)), last])
+    found = [name for name in others if _is_available(name, task, notify)]
+    return f"{AUTO}:{','.join([*found, last])}" if found else last
 
 
 def _is_available(name: str, task: Task, notify: Callable[[str], None]) -> bool:
@@ -88,11 +92,27 @@ def _is_available(name: str, task: Task, notify: Callable[[str], None]) -> bool:
 
 def _hub_answers() -> bool:
     """Whether the hub answers soon; a download would try for minutes."""
-    from huggingface_hub import constants, get_session
+    from huggingface_hub import constants
 
-    if constants.is_offline_mode():
-        return False
-    with suppress(Exception):  # the client raises various errors
-        get_session().head(constants.ENDPOINT, timeout=SECONDS_TO_REACH_HUB)
-        return True
-    return False
+    return not constants.is_offline_mode() and _is_reachable(constants.ENDPOINT)
+
+
+@cache
+def _is_reachable(address: str) -> bool:
+    """Whether an address answers soon; it is asked once per process.
+
+    The request runs in a thread: the timeout of the client covers neither the lookup of a name nor a second address.
+    """
+    from huggingface_hub import get_session
+
+    answered = Event()
+
+    def ask() -> None:
+        with suppress(Exception):  # the client raises various errors
+            if get_session().head(address, timeout=SECONDS_TO_REACH_HUB).status_code < 400:
+                answered.set()
+
+    request = Thread(target=ask, daemon=True)
+    request.start()
+    request.join(SECONDS_TO_REACH_HUB)
+    return answered.is_set()

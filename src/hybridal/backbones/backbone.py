@@ -58,10 +58,19 @@ class Backbone:
         Raises:
             UserError: If it was trained with a pooling that hybridal does not have.
         """
+        return self._known_pooling or "first"
+
+    @property
+    def knows_pooling(self) -> bool:
+        """Whether the folder or the catalogue states the pooling; else it is guessed to be that of the first token."""
+        return self._known_pooling is not None
+
+    @property
+    def _known_pooling(self) -> str | None:
         if was_exported(self.folder):
             return "mean"
         found, entry = read_pooling(self._home, self.name), entry_of(self.name)
-        return found or ("first" if entry is None else entry.pooling)
+        return found or (None if entry is None else entry.pooling)
 
     @property
     def prefix(self) -> str:

@@ -68,7 +68,7 @@ class Entry:
 
 CATALOGUE: Mapping[str, Entry] = {
     "minilm": Entry(
-        "MiniLM of sentence-transformers; the default; on PyPI too.",
+        "MiniLM of sentence-transformers; fast; on PyPI too.",
         23, 6, "English", "Apache-2.0",
         "sentence-transformers/all-MiniLM-L6-v2", pooling="mean",
     ),
@@ -78,7 +78,7 @@ CATALOGUE: Mapping[str, Entry] = {
         "sentence-transformers/all-mpnet-base-v2", pooling="mean",
     ),
     "gte-small": Entry(
-        "General text embeddings of Alibaba.",
+        "General text embeddings of Alibaba; the first candidate of auto.",
         33, 12, "English", "MIT",
         "thenlper/gte-small", "17e1f347d17fe144873b1201da91788898c639cd", pooling="mean",
     ),

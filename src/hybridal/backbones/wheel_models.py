@@ -1,4 +1,4 @@
-"""Encoders from PyPI wheels, for machines without the hub: minilm (the default) and mpnet."""
+"""Encoders from PyPI wheels, for machines without the hub: minilm and mpnet."""
 
 from __future__ import annotations
 

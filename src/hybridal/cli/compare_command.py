@@ -48,6 +48,7 @@ def compare(
     dry_run: o.DryRun = False,
 ) -> None:
     """Run several schedules on the same texts, labels and seed; rounds that they share run once."""
+    from hybridal.cli.encoder_line import encoder_line
     from hybridal.cli.screen import observer_of
     from hybridal.lab.study.comparison import Comparison
 
@@ -68,6 +69,7 @@ def compare(
     with observer_of(settings, quiet or json) as screen:
         compared = Comparison.begin(settings, specs, target, screen)
         screen.message(f"Comparison folder: {compared.folder.path}")
+        screen.message(encoder_line(compared.folder.settings().backbone))
         with resume_hint("hybridal resume", compared.folder.path):
             compared.resume(screen)
     print_comparison(compared, json, quiet)

@@ -13,7 +13,8 @@ from hybridal.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hybridal.learners.shares import EstimatedTexts, Shares
+    from hybridal.learners.estimated_texts import EstimatedTexts
+    from hybridal.learners.shares import Shares
     from hybridal.measures.shares.groups import By
     from hybridal.runs.record import RunFolder
 
@@ -119,7 +120,7 @@ def _steps(advance: Callable[[int], None]) -> Callable[[int, int], None]:
 
 
 def _predicted(folder: RunFolder, device: str | None, progress: Callable[[int, int], None]) -> EstimatedTexts:
-    from hybridal.learners.shares import texts_of_run
+    from hybridal.learners.run_predictions import texts_of_run
 
     return texts_of_run(folder, device, progress)
 

@@ -148,6 +148,7 @@ def open_or_create(
     """Open the project in the folder, even if the file is gone; or create it from the file."""
     from hybridal.app.labelling.text_source import read_source
     from hybridal.app.project import Project
+    from hybridal.cli.encoder_line import encoder_line
     from hybridal.schedules import make_schedule
 
     if "schedule" in settings:
@@ -158,9 +159,11 @@ def open_or_create(
         opened.decide(settings | kind, columns.get("classes", ()))
         return opened
     if file is None:
-        columns = {"classes": DEMO.classes, **columns}
+        columns, settings = {"classes": DEMO.classes, **columns}, {"backbone": DEMO.backbone, **settings}
     source = read_source(file or DEMO.task, **columns, notify=typer.echo)
-    return Project.create(source, folder, db=db, **settings)
+    project = Project.create(source, folder, db=db, **settings)
+    typer.echo(encoder_line(project.setting("backbone")))
+    return project
 
 
 def ask_password(folder: Path, db: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -20,6 +21,7 @@ _METHOD = "Method"
 _OUTPUT = "Output"
 SERVER = "Server"
 MODEL_LABELS = "Labels by a model"
+ENCODER_SECONDS = 300.0  # until an encoder has read two texts
 
 TaskName = Annotated[
     str | None,
@@ -105,7 +107,7 @@ BackboneName = Annotated[
     str | None,
     typer.Option(
         "--backbone",
-        help="minilm, gte-small, ... (`hybridal list backbones`), a folder or hub id; auto[:A,B]: chosen by labels.",
+        help="auto[:A,B] (default): the labels choose; minilm (fast), gte-small, ..., a folder or hub id.",
         rich_help_panel=_METHOD,
     ),
 ]
@@ -307,11 +309,14 @@ def _content(path: Path) -> str:
 
 
 def check_backbone(backbone: str | None) -> None:
-    """Refuse a backbone that does not exist, before the app starts with it."""
+    """Refuse a backbone that does not exist, or a folder that cannot classify texts, before the app starts with it."""
     from hybridal.backbones import candidate_names, check_exists
+    from hybridal.system.child_check import require_success
 
     for name in candidate_names(backbone) if backbone is not None else ():
         check_exists(name)
+        if (folder := Path(name).expanduser()).is_dir():  # in another process: that of the pages loads no torch
+            require_success([sys.executable, "-m", "hybridal.models.encoder_check", str(folder)], ENCODER_SECONDS)
 
 
 def given(**options: Any) -> dict[str, Any]:

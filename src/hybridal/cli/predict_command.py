@@ -48,7 +48,7 @@ def predict(
     multi_label: Annotated[
         bool, typer.Option("--multi-label", help="Without a RUN: a text may have several classes or none.")
     ] = False,
-    backbone: Annotated[str | None, typer.Option(help="Without a RUN: the encoder (default: minilm).")] = None,
+    backbone: Annotated[str | None, typer.Option(help="Without a RUN: the encoder (default: auto).")] = None,
     max_error: Annotated[
         float | None,
         typer.Option(help="Mark each text as `answer` or `ask`: of those answered, at most this share is wrong."),
@@ -249,13 +249,17 @@ class Described:
 
     def model(self, rows: FileRows, device: str) -> TextClassifier:
         """Return a model that knows the classes by names and descriptions alone."""
+        from hybridal.cli.encoder_line import encoder_line
+        from hybridal.cli.plan import Notes
         from hybridal.learners.model_without_labels import model_without_labels
         from hybridal.tasks.description_files import read_descriptions
 
         found = {} if self.descriptions is None else read_descriptions(self.descriptions)
         classes = self.classes or tuple(map(str, found))
-        texts, backbone = rows.sample(SAMPLE_SIZE), self.backbone or "minilm"
-        return model_without_labels(texts, classes, found, backbone, self.multi_label, device)
+        texts, backbone, notes = rows.sample(SAMPLE_SIZE), self.backbone or "auto", Notes(quiet=False)
+        model = model_without_labels(texts, classes, found, backbone, self.multi_label, device, notes)
+        notes.message(encoder_line(model.backbone))
+        return model
 
 
 NOTHING_ASKED = Asked()

@@ -29,6 +29,7 @@ def run(
         inputs = check_start(settings, out or default_folder(settings), Notes(quiet), download=False)
         print_plan(settings, inputs.task, {"schedule": settings.schedule}, json, quiet)
         return
+    from hybridal.cli.encoder_line import encoder_line
     from hybridal.cli.result import print_result
     from hybridal.cli.screen import observer_of
     from hybridal.runs.run import begin, resume_run
@@ -36,6 +37,7 @@ def run(
     with observer_of(settings, quiet or json) as screen:
         folder = begin(settings, out or default_folder(settings), screen)
         screen.message(f"Run folder: {folder.path}")
+        screen.message(encoder_line(folder.settings().backbone))
         with resume_hint("hybridal resume", folder.path):
             resume_run(folder, screen)
     print_result(folder, json, quiet)

@@ -16,9 +16,10 @@ def model_without_labels(
     texts: Sequence[str],
     classes: Sequence[str],
     descriptions: Mapping[Any, Any],
-    backbone: str = "minilm",
+    backbone: str = "auto",
     multi_label: bool = False,
     device: str = "auto",
+    observer: Observer | None = None,
 ) -> TextClassifier:
     """Return the model of an `ActiveLearner` before its first label.
 
@@ -26,9 +27,11 @@ def model_without_labels(
         texts: A random sample of the texts to predict; some hundred are enough.
         classes: Names of the classes.
         descriptions: Descriptions and examples by class name.
-        backbone: Name, folder or hub id of the pretrained encoder.
+        backbone: Name, folder or hub id of the pretrained encoder; "auto" takes the first default candidate that is
+            available.
         multi_label: Whether a text may have several classes.
         device: "auto", "cpu", "cuda", "cuda:N" or "mps".
+        observer: Receives messages; by default there are none.
 
     Returns:
         The model; its `labels_learnt` is 0.
@@ -42,7 +45,9 @@ def model_without_labels(
         (True, 0)
     """
     task = Task.from_texts(texts, classes=classes, multi_label=multi_label or None, validation_size=0, test_size=0)
-    learner = ActiveLearner(task.with_descriptions(descriptions), backbone, device=device, observer=Observer())
+    learner = ActiveLearner(
+        task.with_descriptions(descriptions), backbone, device=device, observer=observer or Observer()
+    )
     if not learner.transformer.has_class_descriptions:
         raise UserError(
             f"Names such as '{task.classes[0]:.40}' do not tell what their classes are; give `descriptions` of all."

@@ -11,8 +11,10 @@ import numpy as np
 from hybridal.acquisition import select
 from hybridal.core.label_sets import LabelSets
 from hybridal.core.outputs import Floats, Ints
+from hybridal.core.pool import Pool
 from hybridal.errors import UserError
 from hybridal.loop.first_draw import first_draw
+from hybridal.measures.model_errors import pool_weights
 from hybridal.measures.objective import Objective, objective_of
 from hybridal.models.training.class_descriptions import class_centroids
 from hybridal.models.training.description_probe import description_probe, shrunk
@@ -176,6 +178,7 @@ class ProbeModel:
         validation: Mapping[Any, Answer | Mapping[str, bool]] | None = None,
         classes: Sequence[str] | None = None,
         descriptions: Mapping[str, Sequence[str]] | None = None,
+        by_model: Mapping[Any, Answer | Mapping[str, bool]] | None = None,
     ) -> None:
         """Fit the probe, and its temperature to the validation labels.
 
@@ -185,19 +188,26 @@ class ProbeModel:
             validation: Class names, or sets of them, by the ids of texts that are only measured on.
             classes: Class names, in the order of the columns of `predict_proba`; those of the task by default.
             descriptions: Descriptions and examples by class name; those of the task by default.
+            by_model: What a model answered, as `labels`. Its answers are labels of texts without one, which count
+                according to its errors on the others (`hybridal.measures.model_errors`).
         """
         classes = self._task.classes if classes is None else classes
         sets = LabelSets(len(classes)) if self._task.multi_label else None
         objective = objective_of(len(classes), sets)
-        ids, numbers = self._known_labels(labels, classes, sets)
+        known, guesses = (self._known_labels(some, classes, sets) for some in (labels, by_model or {}))
+        ids = [*dict.fromkeys([*known[0], *guesses[0]])]
+        rows = {id: row for row, id in enumerate(ids)}
+        given, answered = ({rows[id]: int(label) for id, label in zip(*some, strict=True)} for some in (known, guesses))
+        pool = Pool.unlabelled(len(ids), sets).reveal(given).reveal_by_model(answered)
+        numbers, weights = pool.labels, pool_weights(pool, objective)
         described = None
         if self._rules.use_class_descriptions:
             found = self._describe(classes, self._task.descriptions if descriptions is None else descriptions)
             described = found if len(found[1]) else None
         features = self._stack(ids)
-        probe = self._prober.best(features, numbers, objective, described)
+        probe = self._prober.best(features, numbers, objective, described, weights)
         if len(ids) < self.max_labels:  # as in the learner's model
-            probe = shrunk(probe, (features, numbers), objective, described)
+            probe = shrunk(probe, (features, numbers), objective, described, weights)
         held, truth = self._known_labels(validation or {}, classes, sets)
         logits = probe.logits(self._stack(held)) if held else np.empty((0, len(classes)))
         temperature = objective.shrink_temperature(logits, truth, None, trained=False)

@@ -22,8 +22,8 @@ class Settings(TaskSource):
     """The settings of a run.
 
     Attributes:
-        backbone: Name, folder or hub id of the pretrained encoder; `auto` lets the labels choose among some,
-            `auto:minilm,my-folder` among these.
+        backbone: Name, folder or hub id of the pretrained encoder; `auto` lets the labels choose among those available
+            by default, `auto:minilm,my-folder` among these.
         protocol: "best", "paper", "reference" or "quick".
         overrides: Fields of the protocol to change.
         schedule: Decides in each round whether to retrain or to fine-tune.
@@ -44,7 +44,7 @@ class Settings(TaskSource):
     (3, 'auto')
     """
 
-    backbone: str = "minilm"
+    backbone: str = "auto"
     protocol: str = "best"
     overrides: Mapping[str, Any] = field(default_factory=dict)
     schedule: str = "auto"
@@ -137,6 +137,7 @@ def _name(field: str, item: Any) -> str:
 # Runs without the hub, in about two minutes on two cores.
 DEMO = Settings(
     task="newsgroups",
+    backbone="minilm",
     classes=("comp.graphics", "rec.sport.hockey", "sci.space", "talk.politics.guns"),
     test_size=400,
     overrides={

@@ -10,6 +10,7 @@ from hybridal.app.insight.project_progress import progress
 from hybridal.app.labelling import classes
 from hybridal.app.project import chapter_folders
 from hybridal.app.trainer.cycle import Cycle
+from hybridal.backbones import auto_candidates
 from hybridal.runs.record import RunFolder
 from tests.helpers.topic_encoder import topic_encoder
 
@@ -56,6 +57,24 @@ def test_a_project_changes_its_encoder_and_says_why(tmp_path: Path, topics: str)
         "topics",
         "topics",
     ]
+    project.close()
+
+
+def test_a_candidate_that_is_found_later_is_none_of_a_model_that_goes_on(
+    tmp_path: Path, topics: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auto_candidates, "DEFAULT_CANDIDATES", ("topics", "tiny"))
+    project = made(tmp_path / "toys.hybridal", backbone="auto")
+    label_some(project, 0, 6)
+    cycle = Cycle(project)
+    cycle.start()
+    assert trained(cycle) == "tiny"
+    monkeypatch.setenv("HYBRIDAL_MODELS", str(Path(topics).parent))
+    with project.sessions.begin() as session:
+        classes.add(session, ["space"])
+    assert trained(cycle) == "tiny"
+    assert cycle.chapter is not None
+    assert len(cycle.chapter.learner.history) == 2
     project.close()
 
 

@@ -259,8 +259,11 @@ class Cycle:
         self.status.say("loading")
         with self.project.reads() as session:
             task = task_of(session, self.project.setting("name"), now)
-        learner = ActiveLearner(task, observer=self.status, **learner_options(self.project))
         is_same_model = last is not None and last.spec.options == spec.options
+        options = learner_options(self.project)
+        if last is not None and is_same_model:
+            options["backbone"] = last.learner.settings.backbone  # the candidates that were available at its beginning
+        learner = ActiveLearner(task, observer=self.status, **options)
         if last is not None and last.learner.history and is_same_model:
             begun = chapters.continue_with(last, runs, spec, learner)
         else:
