@@ -1,7 +1,7 @@
 """How often intervals of shares contain the truth, and how wide they are: `python -m bench.shares`.
 
 It prints the tables of docs/findings.md from results/shares.parquet. With `--out FILE.parquet` it first simulates the
-projects, in some ten minutes on one thread: HYBRIDAL_DATA names the folder of texts, `--cache` a folder for the
+projects, in some five minutes on one thread: HYBRIDAL_DATA names the folder of texts, `--cache` a folder for the
 features of the frozen encoder.
 
 Of each task, up to 3,000 texts are the population, whose labels are known. Models of three accuracies are probes that
@@ -87,7 +87,9 @@ def read(name: str, root: Path, cache: Path) -> Population:
 def features_of(texts: Sequence[str], file: Path) -> Floats:
     if not file.is_file():
         task = Task.from_texts(list(texts[:8]), ["a", "b"] * 4)
-        model = build_model(Settings("shares", device="cpu", overrides={"max_length": MAX_LENGTH}), task, ())
+        model = build_model(
+            Settings("shares", backbone="minilm", device="cpu", overrides={"max_length": MAX_LENGTH}), task, ()
+        )
         file.parent.mkdir(parents=True, exist_ok=True)
         np.save(file, model.embed(list(texts)))
     found: Floats = np.load(file)

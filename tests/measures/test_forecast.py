@@ -352,6 +352,14 @@ def test_with_several_labels_the_measured_micro_f1_is_the_start() -> None:
     assert found.f1_gain.low < found.f1_gain.expected < found.f1_gain.high
 
 
+def test_with_several_labels_micro_f1_is_as_uncertain_as_its_measurement() -> None:
+    """The few exact matches of validation add nothing to that."""
+    found = forecast([several(100, 35, 0.68), several(150, 40, 0.71, 0.1)], 150, classes=3)
+    assert found is not None
+    assert found.f1 is not None
+    assert 0.1 < found.f1.high - found.f1.low < 0.2 * 1.645 / 1.96  # 0.2 are 95% of its measurement
+
+
 def test_with_several_labels_there_is_no_forecast_before_micro_f1_is_known() -> None:
     assert forecast([several(100, 35, None), several(150, 40, None, 0.1)], 250, classes=3) is None
     bare = [Observation(100, multi_label=True), Observation(150, disagreement=0.1, multi_label=True)]

@@ -30,6 +30,21 @@ def test_equal_values_are_not_certain() -> None:
     assert 0.06 < high < 0.1
 
 
+def test_an_interval_contains_the_mean_of_the_sample() -> None:
+    """Without a text of the class, its share may be 0."""
+    assert mean_interval(np.zeros((30, 1)), ZERO, ONE)[0, 0] == 0
+    assert mean_interval(np.ones((30, 1)), ZERO, ONE)[0, 1] == 1
+
+
+def test_half_the_weight_at_bounds_twice_as_far_moves_the_mean_as_far() -> None:
+    values = (np.arange(200) < 60).astype(float)[:, None]
+    (low, high), (other_low, other_high) = (
+        mean_interval(values, bound, 1 - bound, at_bounds=weight)[0]
+        for bound, weight in ((ZERO, 0.5), (ZERO - 0.5, 0.25))
+    )
+    assert (other_low, other_high) == pytest.approx((low, high), abs=0.002)
+
+
 def test_a_drawn_population_is_certain() -> None:
     values = np.random.default_rng(1).random((50, 2))
     found = mean_interval(values, np.zeros(2), np.ones(2), drawn=1.0)

@@ -22,9 +22,14 @@ AT_BOUNDS = 0.5  # observations at each bound
 
 
 def mean_interval(
-    values: Floats, low: Floats, high: Floats, confidence: float = 0.95, drawn: float = 0.0
+    values: Floats,
+    low: Floats,
+    high: Floats,
+    confidence: float = 0.95,
+    drawn: float = 0.0,
+    at_bounds: Floats | float = AT_BOUNDS,
 ) -> NDArray[np.float64]:
-    """Return an interval for the mean of each column.
+    """Return an interval for the mean of each column; it contains the mean of the sample.
 
     Args:
         values: A random sample, (n, columns).
@@ -32,6 +37,7 @@ def mean_interval(
         high: The highest one.
         confidence: The probability with which an interval contains the mean.
         drawn: The share of the population that was drawn, without replacement; intervals shrink accordingly.
+        at_bounds: How many observations stand at each bound, for each column.
 
     Returns:
         Lower and upper ends, (columns, 2); the bounds themselves without a value.
@@ -50,13 +56,15 @@ def mean_interval(
     check_share(confidence, "The confidence")
     if not len(values):
         return np.stack([low, high], axis=1).astype(np.float64)
-    weights, at_low, at_high = _weights(len(values))
-    total = weights.sum(axis=1) + at_low + at_high
-    means = (weights @ values + np.outer(at_low, low) + np.outer(at_high, high)) / total[:, None]
+    weights, *bounds = _weights(len(values))
+    at_low, at_high = (bound[:, None] * at_bounds / AT_BOUNDS for bound in bounds)
+    total = weights.sum(axis=1)[:, None] + at_low + at_high
+    means = (weights @ values + at_low * low + at_high * high) / total
     tail = (1 - confidence) / 2
     ends = np.quantile(means, [tail, 1 - tail], axis=0).T
-    centre = values.mean(axis=0)[:, None]
-    found: NDArray[np.float64] = centre + (ends - centre) * np.sqrt(max(0.0, 1 - drawn))
+    centre = values.mean(axis=0)
+    ends = np.stack([np.minimum(ends[:, 0], centre), np.maximum(ends[:, 1], centre)], axis=1)
+    found: NDArray[np.float64] = centre[:, None] + (ends - centre[:, None]) * np.sqrt(max(0.0, 1 - drawn))
     return found
 
 

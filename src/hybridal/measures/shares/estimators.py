@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.error_tests import check_share
-from hybridal.measures.shares.bounded_mean import mean_interval
+from hybridal.measures.shares.bounded_mean import AT_BOUNDS, mean_interval
 from hybridal.measures.shares.labelled_texts import Flags, LabelledTexts
 
 Tuning = tuple[Floats, Floats]
@@ -167,7 +167,8 @@ def _part(texts: LabelledTexts, target: Target, rows: Flags, tuning: Tuning, con
         nothing = np.zeros(texts.classes)
         return target.weights[rows] @ known, nothing, nothing, *unsure
     value = found.values.mean(axis=0)
-    ends = mean_interval(found.values, found.low, found.high, confidence, len(found.values) / found.size)
+    drawn = len(found.values) / found.size
+    ends = mean_interval(found.values, found.low, found.high, confidence, drawn, found.at_bounds)
     return value, value - ends[:, 0], ends[:, 1] - value, *found.unsure
 
 
@@ -201,6 +202,7 @@ class Values:
         values: The values, (labels, C).
         low: The lowest one that a text could have, (C,).
         high: The highest one.
+        label_range: How far apart the values would be if all texts had the same prediction, (C,).
         size: How many texts could be drawn, on average over the draws.
         unsure: How far texts that no draw could draw, and of which people left the class open, may move the mean down
             and up, (C,) each.
@@ -209,14 +211,25 @@ class Values:
     values: Floats
     low: Floats
     high: Floats
+    label_range: Floats
     size: float
     unsure: tuple[Floats, Floats]
+
+    @property
+    def at_bounds(self) -> Floats:
+        """How many observations stand at each bound, (C,).
+
+        Predictions make the range of the values up to twice as wide. The weight at the bounds falls accordingly, so
+        that they move the mean as far as those of labels alone, the Jeffreys interval.
+        """
+        share = np.divide(self.label_range, span := self.high - self.low, out=np.ones_like(span), where=span > 0)
+        return AT_BOUNDS * np.minimum(share, 1.0)
 
 
 def _values(texts: LabelledTexts, target: Target, slopes: Floats, offsets: Floats) -> Values:
     """Return one value for each random label of the target, by the draws that cover it."""
     classes, first = texts.classes, 0
-    found, lows, highs, sizes = [np.empty((0, classes))], [], [], []
+    found, lows, highs, ranges, sizes = [np.empty((0, classes))], [], [], [], []
     unsure = np.zeros((2, classes))
     for draw in texts.draws:
         number = np.arange(first, first := first + len(draw.drawn))
@@ -235,18 +248,20 @@ def _values(texts: LabelledTexts, target: Target, slopes: Floats, offsets: Float
         fixed = known + slope * sums[texts.fold[rows]] + offset * weights.sum()
         error = texts.targets[rows] - slope * texts.predicted_of(rows) - offset
         found.append(fixed + size * target.weights[rows][:, None] * error)
-        low, high = _extremes(texts, frame, target.weights, slope.mean(axis=0), offset.mean(axis=0))
+        low, high, label_range = _extremes(texts, frame, target.weights, slope.mean(axis=0), offset.mean(axis=0))
         lows.append(fixed.mean(axis=0) + size * low)
         highs.append(fixed.mean(axis=0) + size * high)
+        ranges.append(size * label_range)
         sizes.append(size)
     values = np.concatenate(found)
     if not sizes:
-        return Values(values, np.zeros(classes), np.zeros(classes), 0.0, (unsure[0], unsure[1]))
+        nothing = np.zeros(classes)
+        return Values(values, nothing, nothing, nothing, 0.0, (unsure[0], unsure[1]))
     low, high = (
         np.minimum(np.min(lows, axis=0), values.min(axis=0)),
         np.maximum(np.max(highs, axis=0), values.max(axis=0)),
     )
-    return Values(values, low, high, float(np.mean(sizes)), (unsure[0], unsure[1]))
+    return Values(values, low, high, np.max(ranges, axis=0), float(np.mean(sizes)), (unsure[0], unsure[1]))
 
 
 def _known_sum(texts: LabelledTexts, target: Target, known: Flags) -> tuple[Floats, NDArray[np.float64]]:
@@ -266,10 +281,11 @@ def _range(texts: LabelledTexts, weights: Floats, rows: Flags) -> tuple[Floats, 
 
 
 def _extremes(texts: LabelledTexts, frame: Flags, weights: Floats, slope: Floats, offset: Floats) -> tuple[Floats, ...]:
-    """Return the lowest and highest weighted error that a text of the frame could have, for each class."""
+    """Return the least and greatest weighted error that a text could have, and their range for equal predictions."""
     predicted, weight = slope * texts.predicted[0][frame] + offset, weights[frame][:, None]
-    errors = np.stack([weight * (label - predicted) for label in (0.0, 1.0)])
-    return errors.min(axis=(0, 1)), errors.max(axis=(0, 1))
+    alike = predicted.mean(axis=0)
+    errors, plain = (np.stack([weight * (label - one) for label in (0.0, 1.0)]) for one in (predicted, alike))
+    return errors.min(axis=(0, 1)), errors.max(axis=(0, 1)), plain.max(axis=(0, 1)) - plain.min(axis=(0, 1))
 
 
 def _possible(targets: Floats) -> tuple[Floats, Floats]:

@@ -85,8 +85,8 @@ def methods(table: ShareTable) -> str:
     parts.append(
         Sentence(
             "Intervals contain the true value with {confidence} confidence each, not jointly. They are those of a "
-            "Bayesian bootstrap with half an observation at either bound, which for shares is the Jeffreys interval, "
-            "with a correction for the finite number of texts.",
+            "Bayesian bootstrap with half an observation at either bound, less where predictions widen the range, "
+            "which for labels alone is the Jeffreys interval, with a correction for the finite number of texts.",
             confidence=confidence_of(table),
         )
     )
