@@ -325,3 +325,53 @@ def test_same_seed_gives_the_same_run() -> None:
             learner.teach(TASK.answers(learner.query().ids))
         histories.append([replace(record, seconds={}) for record in learner.history])
     assert histories[0] == histories[1]
+
+
+def sampled_learner(estimator: Any, n: int = 30) -> EstimatorLearner:
+    """Labels that were brought along and chosen ones, then `n` random ones."""
+    learner = EstimatorLearner(estimator, X, X[:0], [], classes=TASK.classes, ids=TASK.train.ids, schedule="retrain")
+    learner.teach(TASK.answers(TASK.train.ids[:12]))
+    learner.teach(TASK.answers(learner.query(12).ids))
+    batch = learner.query_random(n)
+    learner.teach(TASK.answers(batch.ids))
+    return learner
+
+
+def test_shares_rest_on_random_rows_that_the_estimator_never_learns() -> None:
+    learner = sampled_learner(bayes())
+    random = {id for id, how in learner.drawn.items() if how == "random"}
+    assert len(random) == 30
+    assert not random & {*learner.labels}
+    texts = learner.estimated_texts()
+    assert {texts.ids[row] for row in texts.texts.random_rows} == random
+    np.testing.assert_allclose(texts.texts.predicted[0], learner.predict_proba(X), atol=1e-9)
+    groups = pd.Series([number % 2 for number in range(len(TASK.train))], list(TASK.train.ids), name="branch")
+    shares = learner.estimate(by=groups)
+    assert shares.table.groups == ("0", "1")
+    found = {line.name: line.estimate for line in shares.table.of("share", "")}
+    for name, share in zip(TASK.classes, np.bincount(TASK.train.labels) / len(TASK.train), strict=True):
+        interval = found[name]
+        assert interval is not None
+        assert interval.low <= share <= interval.high
+    assert "estimator MultinomialNB, 24 labels learnt in 3 rounds" in shares.methods
+    assert shares.sentences[0].startswith(f"{TASK.classes[0]}: ")
+
+
+def test_random_rows_that_it_has_learnt_are_compared_with_clones_that_have_not() -> None:
+    learner = learner_of(bayes(), "retrain", acquisition="random")
+    learner.teach(TASK.answers(learner.query(40).ids))
+    texts = learner.estimated_texts()
+    crossed = [
+        TASK.train.ids.index(texts.ids[row]) for row in texts.texts.random_rows if texts.ids[row] in learner.labels
+    ]
+    assert texts.basis.crossed == len(crossed) == 40
+    assert texts.basis.labels == 40 + len(TASK.validation)
+    fold = texts.texts.fold[crossed[0]]
+    left = [row for row in crossed if texts.texts.fold[row] != fold]
+    without = bayes().fit(X[left], TASK.train.labels[left]).predict_proba(X)
+    np.testing.assert_allclose(texts.texts.predicted[fold][: len(TASK.train)], without, atol=1e-9)
+
+
+def test_shares_of_an_estimator_that_has_learnt_nothing() -> None:
+    with pytest.raises(UserError, match="has not learnt anything yet"):
+        learner_of(bayes()).estimate()

@@ -48,6 +48,22 @@ def test_rows_of_the_head_are_kept_by_class_and_labels_that_are_gone_count_as_wi
     assert second.update().update_sequence == "FF"
 
 
+def test_labels_of_a_model_stay_labels_of_a_model() -> None:
+    first = learner(TASK)
+    sport, food = TASK.classes
+    first.teach({"train-1": sport, "train-2": food}, update=False)
+    first.teach({"train-1": food, "train-3": sport, "train-4": food}, by="model")
+    first.teach({"train-5": sport}, update=False, by="model")  # not learnt yet, so that it is no label there
+    rows = np.array([row for row, id in enumerate(TASK.train.ids) if id != "train-4"][::-1])
+    second = learner(replace(TASK, classes=("space", food, "balls"), train=TASK.train.take(rows)))
+    transfer_learner(first, second, {food: food, "balls": sport})
+    pool, ids = second.pool, second.experiment.task.train.ids
+    assert [ids[row] for row in pool.by_model] == ["train-3"]
+    answers = {ids[row]: label for row, label in enumerate(pool.model_labels.tolist()) if label >= 0}
+    assert answers == {"train-1": 1, "train-3": 2, "train-5": 2}
+    assert second.model_errors.texts == 1
+
+
 def test_a_learner_that_has_learnt_nothing_gives_nothing() -> None:
     second = learner(TASK)
     transfer_learner(learner(TASK), second, {name: name for name in TASK.classes})

@@ -269,6 +269,19 @@ class Pool:
         left = replace(self._without(rows), labels=updated, withdrawn=withdrawn, origins=origins, by_model=by_model)
         return replace(left, held=self.held[~np.isin(self.held, np.intersect1d(rows, self.measured()))])
 
+    def forget_model(self, rows: Ints) -> Pool:
+        """Forget what a model answered for these rows; labels that rest on it are removed.
+
+        >>> pool = Pool.unlabelled(3).reveal({0: 1}).reveal_by_model({0: 0, 1: 1, 2: 1}).forget_model(np.array([0, 1]))
+        >>> pool.labels.tolist(), pool.by_model.tolist(), pool.model_labels.tolist()
+        ([1, -1, 1], [2], [-1, -1, 1])
+        """
+        if not len(self.model_labels):
+            return self
+        answers = self.model_labels.copy()
+        answers[rows] = UNKNOWN
+        return replace(self.withdraw(np.intersect1d(self.by_model, rows)), model_labels=answers)
+
     def leave_out(self, rows: Ints) -> Pool:
         """Exclude these rows, and no others, from the pool: they have no label and are not candidates.
 

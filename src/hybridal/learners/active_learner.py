@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +18,16 @@ from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.core.rounds import Chosen, Cost, Round
 from hybridal.errors import RunError, UserError
-from hybridal.learners.batch import Batch, Query
+from hybridal.learners.estimated_texts import EstimatedTexts, described, estimated_texts
 from hybridal.learners.learner import Learner, check_keywords, listed
-from hybridal.learners.shares import EstimatedTexts, Shares, described, estimated_texts
+from hybridal.learners.run_predictions import TransformerPredictor
 from hybridal.learners.text_classifier import TextClassifier, TrainedParts, fitted
 from hybridal.measures.evidence import Evidence
 from hybridal.measures.occlusion import Occlusion
 from hybridal.measures.recall_sample import RecallSample
 from hybridal.measures.selective import CONFIDENCE, Promise
-from hybridal.measures.shares.groups import NUMBER, PERIODS, By
-from hybridal.measures.shares.share_table import CONFIDENCE as SHARE_CONFIDENCE
-from hybridal.measures.shares.share_table import no_progress
+from hybridal.measures.shares.share_table import Progress, no_progress
 from hybridal.models.model_protocol import TimedCandidates
-from hybridal.randomness import stream
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_experiment, build_loop_model, check_signals, surroundings
 from hybridal.runs.export import export_model, labelled, labels_csv
@@ -43,12 +40,9 @@ from hybridal.tasks import Task, load_task
 from hybridal.tasks.answers import Answer
 from hybridal.tasks.file_formats import read_csv
 from hybridal.tasks.label_cells import CellReader
-from hybridal.tasks.label_values import label_text
 from hybridal.trackers import TRACKERS, Tracker, Tracking
 
 if TYPE_CHECKING:
-    from pandas import Series
-
     from hybridal.models.transformer import TransformerModel
 
 
@@ -62,7 +56,8 @@ class ActiveLearner(Learner):
     Args:
         task: A task (see `load_task`), or the name or path of one.
         backbone: Name, folder or hub id of the pretrained encoder (see `hybridal list backbones`); "auto" lets the
-            labels choose among some, `auto:minilm,my-folder` among these.
+            labels choose among those available by default, `auto:minilm,my-folder` among these. On a processor
+            "minilm" takes half the time.
         schedule: Decides in each round whether to retrain or to fine-tune; see `hybridal list schedules`.
         protocol: "best", "paper", "reference" or "quick".
         acquisition: Chooses the texts to label; None takes the one of the protocol.
@@ -88,7 +83,7 @@ class ActiveLearner(Learner):
     def __init__(
         self,
         task: Task | str | Path,
-        backbone: str | Path = "minilm",
+        backbone: str | Path = "auto",
         schedule: Schedule | str = "auto",
         protocol: str = "best",
         acquisition: Acquisition | str | None = None,
@@ -185,16 +180,6 @@ class ActiveLearner(Learner):
             return super()._choose(n)
         return [self.experiment.task.validation.ids[row] for row in missing[:n]], None
 
-    def _random_batch(self, n: int) -> Batch:
-        """Make random candidates pending and held; earlier pending texts are candidates again."""
-        task, pool = self.experiment.task, self._state.pool.reveal({})
-        free = np.union1d(pool.candidates(), pool.by_model)
-        drawn = stream(self.settings.seed, "random query", len(pool.measured())).permutation(free)[:n]
-        self._state = replace(self._state, pool=pool.choose(drawn[:0], held=drawn))
-        queries = [Query(task.id(task.train.ids[row]), task.train.texts[row], None, None, None) for row in drawn]
-        note = "" if len(drawn) == n else f"{n} were requested, and no other texts are without a label"
-        return Batch(tuple(queries), None, note)
-
     def _why_fewer(self, ids: Sequence[str], asked: int) -> str:
         if ids and ids[0] in self._validation_rows and len(ids) < asked:
             return f"{asked} were requested; validation texts come first, the others follow once these are labelled"
@@ -217,11 +202,12 @@ class ActiveLearner(Learner):
             self._validation_labels[[*numbers]] = [*numbers.values()]
             self._model.relabel_validation(self._validation_labels)
 
-    def withdraw(self, ids: Iterable[Any]) -> None:
+    def withdraw(self, ids: Iterable[Any], by: Literal["people", "model"] = "people") -> None:
         """Remove labels, also of validation texts; see `Learner.withdraw`.
 
         Args:
             ids: Ids of labelled texts.
+            by: With "model", what a model answered is forgotten, and people's labels stay.
 
         Raises:
             UserError: If an id is unknown.
@@ -235,9 +221,9 @@ class ActiveLearner(Learner):
             39
         """
         given = listed(ids, "withdraw")
-        super().withdraw(id for id in given if id not in self._validation_rows)
+        super().withdraw((id for id in given if id not in self._validation_rows), by)
         measured = [self._validation_rows[id] for id in given if id in self._validation_rows]
-        if measured:
+        if measured and by == "people":
             self._validation_labels[measured] = UNKNOWN
             self._model.relabel_validation(self._validation_labels)
 
@@ -469,107 +455,19 @@ class ActiveLearner(Learner):
         found = recall_sample(task, self._state.pool, self._current, wanted, self.settings.seed)
         return replace(found, wanted=wanted, order=tuple(map(task.id, found.order)))
 
-    def estimate(
-        self,
-        by: Mapping[Any, Any] | Series[Any] | None = None,
-        per: str = "",
-        classes: Sequence[Any] | None = None,
-        confidence: float = SHARE_CONFIDENCE,
-    ) -> Shares:
-        """Estimate the share of each class, of groups too, with intervals that hold whatever the model's errors are.
-
-        They rest on random labels that the model has not learnt: those for validation, and of `query_random`. Labels
-        that it has learnt are compared with probes fitted without them.
-
-        Args:
-            by: A value for each text by its id, such as a Series of pandas; texts without one are in no group.
-            per: How it divides the texts: "" by its values, "year", "quarter", "month", "week" or "day" if it is a
-                date, "number" for the trend along a number.
-            classes: The classes to estimate; by default all.
-            confidence: The probability with which each interval contains the truth.
-
-        Returns:
-            Shares, differences and trends, with tables, figure and methods paragraph.
-
-        Raises:
-            UserError: If there are too few random labels or no model yet, or a class or the values cannot be used.
-
-        Example:
-            >>> from hybridal.testing.small import toy_task
-            >>> task = toy_task(train=300)
-            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
-            >>> result = learner.teach(task.answers(task.train.ids[:60]))
-            >>> shares = learner.estimate(by={id: number % 3 for number, id in enumerate(task.train.ids)})
-            >>> shares.table.groups, shares.table.basis.texts
-            (('0', '1', '2'), 340)
-            >>> shares.sentences[0]  # half of the texts are about sport
-            'sport: 50.0% of the texts, 35.9% to 64.0% with 95% confidence; the model alone counts 0.0%.'
-        """
-        name = str(getattr(by, "name", None) or "group")
-        asked = None if classes is None else [*map(label_text, classes)]
-        values = None if by is None else {label_text(id): value for id, value in by.items()}
-        column = None if by is None else By(name, per)
-        if per not in ("", NUMBER, *PERIODS):
-            raise UserError(f"`per` is {per!r:.40}; it must be {', '.join(PERIODS)}, {NUMBER} or empty.")
-        texts = self.estimated_texts(lambda done, of: self.observer.texts_done("predicted", done, of))
-        return Shares(texts.shares(values, column, asked, confidence))
-
-    def estimated_texts(self, progress: Callable[[int, int], None] = no_progress) -> EstimatedTexts:
-        """Predict all texts once, for several estimates.
-
-        Args:
-            progress: Receives how many texts are predicted, and of how many.
-
-        Returns:
-            The texts with predictions and labels.
-
-        Raises:
-            UserError: If there is no model yet.
-
-        Example:
-            >>> from hybridal.testing.small import toy_task
-            >>> task = toy_task()
-            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
-            >>> result = learner.teach(task.answers(task.train.ids))
-            >>> learner.estimated_texts().basis.labels
-            40
-        """
-        if not self.history:
-            raise UserError("The model has not learnt anything yet; teach it first.")
-        last = self.history[-1]
+    def estimated_texts(self, progress: Progress = no_progress) -> EstimatedTexts:
+        """See `Learner.estimated_texts`."""
+        last = self._last_round()
         return estimated_texts(
-            self.transformer,
+            TransformerPredictor(self.transformer, self._state.pool),
             self.experiment.task,
             self._state.pool,
             last.temperature,
             self._state.thresholds,
-            described(self.backbone, last),
+            described(f"encoder {self.backbone}", last),
             self._validation_labels,
             progress,
         )
-
-    def query_random(self, n: int) -> Batch:
-        """Draw texts at random for people to label. They count for `estimate`, and the model never learns them.
-
-        Args:
-            n: Number of texts.
-
-        Returns:
-            The texts, for `teach`; fewer if no more are without a label.
-
-        Raises:
-            UserError: If `n` is not a positive whole number.
-
-        Example:
-            >>> from hybridal.testing.small import toy_task
-            >>> task = toy_task()
-            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
-            >>> batch = learner.query_random(12)
-            >>> result = learner.teach(batch, task.answers(batch.ids).values())
-            >>> result.labels, set(learner.drawn.values())
-            (0, {'random'})
-        """
-        return self._random_batch(self._count(n))
 
     def report(self, path: str | Path) -> Path:
         """Write an HTML report of all rounds.

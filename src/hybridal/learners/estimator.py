@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -16,8 +17,9 @@ from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.rounds import Cost
-from hybridal.core.rules import protocol
+from hybridal.core.rules import Rules, protocol
 from hybridal.errors import UserError
+from hybridal.learners.estimated_texts import EstimatedTexts, described, estimated_texts
 from hybridal.learners.estimator_limits import (
     EstimatorView,
     check_abilities,
@@ -30,6 +32,7 @@ from hybridal.learners.estimator_limits import (
 from hybridal.learners.learner import Learner, check_keywords
 from hybridal.loop.loop import Experiment
 from hybridal.measures.calibration import softmax
+from hybridal.measures.shares.share_table import Progress, no_progress
 from hybridal.models.model_protocol import Fit
 from hybridal.randomness import check_seed
 from hybridal.reports.number_formats import counted
@@ -139,8 +142,7 @@ class EstimatorLearner(Learner):
             >>> learner.predict_proba([[0.05]]).round(2).tolist()
             [[1.0, 0.0]]
         """
-        if not self.history:
-            raise UserError("The model has not learnt anything yet; teach it first.")
+        self._last_round()
         return self._model.probabilities(_table(X, "X"))
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -167,6 +169,42 @@ class EstimatorLearner(Learner):
         classes = np.asarray(task.class_labels)
         found: NDArray[Any] = classes[self.predict_proba(X).argmax(axis=1)]
         return found
+
+    def estimated_texts(self, progress: Progress = no_progress) -> EstimatedTexts:
+        """Predict all rows once, for several estimates.
+
+        The validation rows count as a random sample of all rows; if they are none, give no validation rows, and draw
+        rows with `query_random`.
+
+        Args:
+            progress: Receives how many rows are predicted, and of how many.
+
+        Returns:
+            The rows with predictions and labels.
+
+        Raises:
+            UserError: If there is no model yet, or it cannot be fitted without the random labels that it has learnt.
+
+        Example:
+            >>> from sklearn.naive_bayes import GaussianNB
+            >>> X = np.linspace(0, 1, 100)[:, None]
+            >>> learner = EstimatorLearner(GaussianNB(), X, X[:0], [], classes=["low", "high"], schedule="retrain")
+            >>> result = learner.teach({0: "low", 20: "low", 80: "high", 99: "high"})
+            >>> batch = learner.query_random(20)
+            >>> result = learner.teach(batch, ["low" if id < 60 else "high" for id in batch.ids])
+            >>> learner.estimated_texts().basis.labels
+            20
+        """
+        last, pool = self._last_round(), self._state.pool
+        return estimated_texts(
+            EstimatorPredictor(self._model, pool, self.experiment.seed, self.experiment.rules),
+            self.experiment.task,
+            pool,
+            last.temperature,
+            (),
+            described(f"estimator {type(self._model.pretrained['estimator']).__name__}", last),
+            progress=progress,
+        )
 
 
 class EstimatorModel:
@@ -208,13 +246,7 @@ class EstimatorModel:
         """Fit or update the estimator, then predict the validation rows."""
         watch = Stopwatch()
         with watch("train"):
-            try:
-                self._estimator, examples = self._trained(plan, pool)
-            except ValueError as error:
-                reason = str(error).partition("\n")[0].rstrip(".")
-                raise UserError(
-                    f"The estimator cannot learn from the labels so far ({reason}); teach more, or correct X."
-                ) from error
+            self._estimator, examples = self._trained(plan, pool)
         with watch("validate"):
             validation = self._validated()
         runs = int(examples > 0)
@@ -232,23 +264,40 @@ class EstimatorModel:
         seen = getattr(estimator, "classes_", None)
         # partial_fit cannot learn a class that the first fit did not see, so fit a new clone on all labels.
         if seen is None or not set(np.unique(pool.labels[plan.rows])) <= set(seen):
-            fresh = _fresh(self.pretrained["estimator"])
-            self._learn(fresh.fit, pool.order, pool)
-            return fresh, len(pool.order)
+            return self.fitted(pool), len(pool.order)
         if len(plan.rows):
             self._learn(estimator.partial_fit, plan.rows, pool)
         return estimator, len(plan.rows)
 
+    def fitted(self, pool: Pool) -> Any:
+        """Return a new clone that has learnt the labels of this pool."""
+        fresh = _fresh(self.pretrained["estimator"])
+        self._learn(fresh.fit, pool.order, pool)
+        return fresh
+
     def _learn(self, fit: Callable[..., Any], rows: Ints, pool: Pool) -> None:
         weights = {} if self._sample_weight is None else {"sample_weight": self._sample_weight[rows]}
-        fit(_take(self.X, rows), pool.labels[rows], **weights)
+        try:
+            fit(_take(self.X, rows), pool.labels[rows], **weights)
+        except ValueError as error:
+            reason = str(error).partition("\n")[0].rstrip(".")
+            raise UserError(
+                f"The estimator cannot learn from the labels so far ({reason}); teach more, or correct X."
+            ) from error
 
-    def probabilities(self, X: Any) -> Floats:
+    def probabilities(self, X: Any, estimator: Any = None) -> Floats:
         """Return a column for every class; classes that the estimator has not seen have probability 0."""
+        estimator = self._estimator if estimator is None else estimator
         found = np.zeros((X.shape[0], len(self.task.classes)))
         if len(found):  # estimators refuse empty input
-            found[:, self._estimator.classes_] = self._estimator.predict_proba(X)
+            found[:, estimator.classes_] = estimator.predict_proba(X)
         return found
+
+    def logits(self, validation: bool, estimator: Any = None) -> Floats:
+        """Return the logits of all rows, followed by those of the validation rows if they are asked for."""
+        tables = [self.X, self._X_validation] if validation else [self.X]
+        found = np.concatenate([self.probabilities(table, estimator) for table in tables])
+        return np.asarray(np.log(found.clip(1e-12)))
 
     def view(self, validation: Outputs | None, pool: Pool) -> Any:  # noqa: ARG002
         """Return what signals may see."""
@@ -263,6 +312,26 @@ class EstimatorModel:
 
     def test(self) -> None:
         """Nothing: there is no test split."""
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorPredictor:
+    """Predicts with an estimator; models without some labels are clones of it."""
+
+    model: EstimatorModel
+    pool: Pool
+    seed: int
+    rules: Rules
+
+    def logits(self, splits: Sequence[Split], progress: Progress) -> Floats:
+        """The logits of all rows."""
+        found = self.model.logits(len(splits) > 1)
+        progress(len(found), len(found))
+        return found
+
+    def logits_without(self, rows: Ints, splits: Sequence[Split]) -> Floats:
+        """Those of a clone that has not learnt the labels of these rows."""
+        return self.model.logits(len(splits) > 1, self.model.fitted(self.pool.withdraw(rows)))
 
 
 class _EstimatorCandidates:

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from functools import cached_property
 from html import escape
 from inspect import signature
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,13 +21,19 @@ from hybridal.core.rounds import Chosen, LabelChanges, Round
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.learners.batch import Batch, Query
+from hybridal.learners.estimated_texts import EstimatedTexts
 from hybridal.learners.round_history import History, curve, measured
+from hybridal.learners.shares import Shares
 from hybridal.learners.teach_result import TeachResult
 from hybridal.loop.loop import Experiment, State
 from hybridal.measures.advice import Advice, advise
 from hybridal.measures.certainty import score_in_words
 from hybridal.measures.model_errors import ModelErrors, model_errors
+from hybridal.measures.shares.groups import NUMBER, PERIODS, By
+from hybridal.measures.shares.share_table import CONFIDENCE as SHARE_CONFIDENCE
+from hybridal.measures.shares.share_table import Progress, no_progress
 from hybridal.models.model_protocol import TimedCandidates
+from hybridal.randomness import stream
 from hybridal.registry import hint_or_list
 from hybridal.reports.number_formats import counted
 from hybridal.schedules import Schedule, decide
@@ -36,6 +42,9 @@ from hybridal.tasks.label_values import is_missing, label_text
 from hybridal.tasks.single import ONE_LABEL, is_several
 from hybridal.tasks.task import Task
 from hybridal.updates import Update
+
+if TYPE_CHECKING:
+    from pandas import Series
 
 KnownAnswer = Callable[[str], Answer | None]
 """Returns the present label of a text, by its id."""
@@ -217,6 +226,99 @@ class Learner:
         self._acquired[chosen.round] = chosen
         return [*chosen.ids], candidates
 
+    def query_random(self, n: int) -> Batch:
+        """Draw texts at random for people to label. They count for `estimate`, and the model never learns them.
+
+        Args:
+            n: Number of texts.
+
+        Returns:
+            The texts, for `teach`; fewer if no more are without a label.
+
+        Raises:
+            UserError: If `n` is not a positive whole number.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> batch = learner.query_random(12)
+            >>> result = learner.teach(batch, task.answers(batch.ids).values())
+            >>> result.labels, set(learner.drawn.values())
+            (0, {'random'})
+        """
+        return self._random_batch(self._count(n))
+
+    def estimate(
+        self,
+        by: Mapping[Any, Any] | Series[Any] | None = None,
+        per: str = "",
+        classes: Sequence[Any] | None = None,
+        confidence: float = SHARE_CONFIDENCE,
+    ) -> Shares:
+        """Estimate the share of each class, of groups too, with intervals that hold whatever the model's errors are.
+
+        They rest on random labels that the model has not learnt: those for validation, and of `query_random`. Labels
+        that it has learnt are compared with models fitted without them: probes, or clones of an estimator.
+
+        Args:
+            by: A value for each text by its id, such as a Series of pandas; texts without one are in no group.
+            per: How it divides the texts: "" by its values, "year", "quarter", "month", "week" or "day" if it is a
+                date, "number" for the trend along a number.
+            classes: The classes to estimate; by default all.
+            confidence: The probability with which each interval contains the truth.
+
+        Returns:
+            Shares, differences and trends, with tables, figure and methods paragraph.
+
+        Raises:
+            UserError: If there are too few random labels or no model yet, or a class or the values cannot be used.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task(train=300)
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids[:60]))
+            >>> shares = learner.estimate(by={id: number % 3 for number, id in enumerate(task.train.ids)})
+            >>> shares.table.groups, shares.table.basis.texts
+            (('0', '1', '2'), 340)
+            >>> shares.sentences[0]  # half of the texts are about sport
+            'sport: 50.0% of the texts, 35.9% to 64.0% with 95% confidence; the model alone counts 0.0%.'
+        """
+        name = str(getattr(by, "name", None) or "group")
+        asked = None if classes is None else [*map(label_text, classes)]
+        values = None if by is None else {label_text(id): value for id, value in by.items()}
+        column = None if by is None else By(name, per)
+        if per not in ("", NUMBER, *PERIODS):
+            raise UserError(f"`per` is {per!r:.40}; it must be {', '.join(PERIODS)}, {NUMBER} or empty.")
+        texts = self.estimated_texts(lambda done, of: self.observer.texts_done("predicted", done, of))
+        return Shares(texts.shares(values, column, asked, confidence))
+
+    def estimated_texts(self, progress: Progress = no_progress) -> EstimatedTexts:
+        """Predict all texts once, for several estimates.
+
+        Args:
+            progress: Receives how many texts are predicted, and of how many.
+
+        Returns:
+            The texts with predictions and labels.
+
+        Raises:
+            UserError: If there is no model yet.
+
+        Example:
+            >>> from hybridal import ActiveLearner
+            >>> from hybridal.testing.small import toy_task
+            >>> task = toy_task()
+            >>> learner = ActiveLearner(task, "tiny", protocol="quick", schedule="retrain", device="cpu")
+            >>> result = learner.teach(task.answers(task.train.ids))
+            >>> learner.estimated_texts().basis.labels
+            40
+        """
+        raise NotImplementedError
+
     def teach(
         self,
         texts: Mapping[Any, Any] | Batch | Iterable[Any],
@@ -369,6 +471,12 @@ class Learner:
         self._teach(people, update=False)
         return self._teach(model, update=True, by="model") if people or model else None
 
+    def _last_round(self) -> Round:
+        """Return the record of the last round, or raise UserError if there is none."""
+        if not self.history:
+            raise UserError("The model has not learnt anything yet; teach it first.")
+        return self.history[-1]
+
     @property
     def next_update(self) -> Update:
         """The update that the schedule would choose now."""
@@ -400,11 +508,22 @@ class Learner:
         """Number of training texts without a label."""
         return int((self._state.pool.labels == UNKNOWN).sum())
 
-    def withdraw(self, ids: Iterable[Any]) -> None:
+    def _random_batch(self, n: int) -> Batch:
+        """Make random candidates pending and held; earlier pending texts are candidates again."""
+        task, pool = self.experiment.task, self._state.pool.reveal({})
+        free = np.union1d(pool.candidates(), pool.by_model)
+        drawn = stream(self.experiment.seed, "random query", len(pool.measured())).permutation(free)[:n]
+        self._state = replace(self._state, pool=pool.choose(drawn[:0], held=drawn))
+        queries = [Query(task.id(task.train.ids[row]), task.train.texts[row], None, None, None) for row in drawn]
+        note = "" if len(drawn) == n else f"{n} were requested, and no other texts are without a label"
+        return Batch(tuple(queries), None, note)
+
+    def withdraw(self, ids: Iterable[Any], by: Literal["people", "model"] = "people") -> None:
         """Remove labels; the next update trains without them.
 
         Args:
             ids: Ids of labelled texts.
+            by: With "model", what a model answered is forgotten, and people's labels stay.
 
         Raises:
             UserError: If an id is unknown.
@@ -420,7 +539,8 @@ class Learner:
             {'train-1': 'food'}
         """
         rows = np.array([self._row(id) for id in listed(ids, "withdraw")], dtype=np.int64)
-        self._state = replace(self._state, pool=self._state.pool.withdraw(rows))
+        pool = self._state.pool
+        self._state = replace(self._state, pool=pool.forget_model(rows) if by == "model" else pool.withdraw(rows))
 
     def leave_out(self, ids: Iterable[Any]) -> None:
         """Exclude texts from queries and training, until the next call.

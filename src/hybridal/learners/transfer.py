@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.core.pool import Pool
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.loop.loop import State
@@ -40,14 +43,31 @@ def transfer_learner(before: ActiveLearner, learner: ActiveLearner, classes: Map
     new_classes = {old_task.class_index(was): new_task.class_index(now) for now, was in classes.items()}
     new_labels = _new_labels(old_task, new_task, new_classes)
     new_rows = {id: row for row, id in enumerate(new_task.train.ids)}
-    learnt = [(old_task.train.ids[row], int(old.pool.labels[row])) for row in old.pool.older_rows()]
-    known = {new_rows[id]: new_labels[label] for id, label in learnt if id in new_rows and label in new_labels}
+    rows = {row: new_rows[id] for row, id in enumerate(old_task.train.ids) if id in new_rows}
+    learnt = old.pool.older_rows().tolist()
+    known = _moved(old.pool.labels, learnt, rows, new_labels)
     pool = Pool.unlabelled(len(new_task.train), new_task.label_sets).reveal(known).learnt()
-    pool = replace(pool, withdrawn=len(learnt) - len(known))
+    pool = replace(_with_model_answers(pool, old.pool, rows, new_labels), withdrawn=len(learnt) - len(known))
     weights = _with_head_rows(learner, old.weights, {now: was for was, now in new_classes.items()})
     state = State(old.round, old.update_sequence, pool, weights, temperature=old.temperature, trained=old.trained)
     thresholds = _new_thresholds(old, new_task, new_classes)
     learner.continue_from(replace(state, thresholds=thresholds, encoder=old.encoder), before.history)
+
+
+def _moved(labels: Ints, some: Sequence[int], rows: Mapping[int, int], new: Mapping[int, int]) -> dict[int, int]:
+    """Return the new labels of some rows, by their new rows."""
+    return {rows[row]: new[int(labels[row])] for row in some if row in rows and int(labels[row]) in new}
+
+
+def _with_model_answers(pool: Pool, old: Pool, rows: Mapping[int, int], new: Mapping[int, int]) -> Pool:
+    """Return the pool with what a model answered, and which of its labels rest on that."""
+    if not len(old.model_labels):
+        return pool
+    answers = np.full_like(pool.labels, UNKNOWN)
+    moved = _moved(old.model_labels, range(len(old.labels)), rows, new)
+    answers[[*moved]] = [*moved.values()]
+    guessed = [rows[row] for row in old.by_model.tolist() if row in rows]
+    return replace(pool, model_labels=answers, by_model=np.intersect1d(pool.order, np.array(guessed, dtype=np.int64)))
 
 
 def _new_labels(old: Task, new: Task, classes: Mapping[int, int]) -> Mapping[int, int]:
