@@ -3,7 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import delete
 
+from hybridal.app.db.schema import Setting
 from hybridal.app.project import Project
 from hybridal.app.project_settings import DEFAULTS, check
 from hybridal.core.rules import PRESETS
@@ -13,7 +15,13 @@ from hybridal.errors import UserError
 def test_unset_settings_have_their_default(project: Project) -> None:
     project.decide({"batch": 32})
     found = project.settings()
-    assert found == {**DEFAULTS, "name": "made up", "key": found["key"], "batch": 32}
+    assert found == {**DEFAULTS, "name": "made up", "key": found["key"], "backbone": "auto", "batch": 32}
+
+
+def test_a_project_that_records_no_encoder_keeps_that_of_its_time(project: Project) -> None:
+    with project.sessions.begin() as session:
+        session.execute(delete(Setting).where(Setting.name == "backbone"))
+    assert project.setting("backbone") == "minilm"
 
 
 def test_acquisition_follows_the_protocol_unless_set(project: Project) -> None:

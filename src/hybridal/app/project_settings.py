@@ -39,7 +39,7 @@ DEFAULTS: Mapping[str, Any] = {
     "open_classes": True,
     "page_language": "",  # of people who have not chosen one; "": that of their browser
     "newcomers": "annotator",  # role of a new person whom a proxy signed in
-    "backbone": "minilm",
+    "backbone": "minilm",  # of a project that records none; new ones record `auto` or another
     "schedule": "auto",
     "protocol": "best",
     # The app sets validation texts aside itself, and its first model, a probe, needs ten labels.
@@ -49,6 +49,7 @@ DEFAULTS: Mapping[str, Any] = {
     "seed": 42,
     "columns": [],  # other columns of the files
     "llm": {},
+    "prices": {},  # what labels by people and by the language model cost
 }
 
 _AT_LEAST = {"budget": 1, "batch": 1, "validation_first": 0, "overlap_people": 2, "lease_seconds": 10}

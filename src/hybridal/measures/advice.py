@@ -81,8 +81,8 @@ def advice(
             why = Sentence(f"Micro-F1 is not known yet: {TOO_FEW}.") if few else _NO_VALIDATION
             return Advice(False, None, Sentence.sequence(why, KEEP))
         return Advice(False, None, Sentence.sequence(_NOTHING_TO_COMPARE, KEEP))
-    if unclear := _unclear(last.f1_gain, seen, classes):
-        return Advice(False, last, Sentence.sequence(_range_in_words(ahead, are_last, last.f1_gain), unclear, KEEP))
+    if reason := unclear(last.f1_gain, seen, classes):
+        return Advice(False, last, Sentence.sequence(_range_in_words(ahead, are_last, last.f1_gain), reason, KEEP))
     stable = len(forecasts) == patience and all(
         each is not None and each.f1_gain.expected < tolerance for each in forecasts
     )
@@ -122,8 +122,12 @@ def advise(history: Sequence[Round], classes: int, left: int | None = None) -> A
     return advice(observations(history), classes, left=left)
 
 
-def _unclear(gain: Interval, seen: Sequence[Observation], classes: int) -> Sentence | None:
-    """Return why validation cannot tell what more labels bring; None if it can."""
+def unclear(gain: Interval, seen: Sequence[Observation], classes: int) -> Sentence | None:
+    """Return why validation cannot tell what more labels bring; None if it can.
+
+    >>> unclear(Interval(0.05, -0.02, 0.3), [Observation(100, 36, 50, 0.71)], 2)
+    'There are too few validation labels to tell.'
+    """
     support = next((each.support for each in reversed(seen) if each.n and not each.multi_label), ())
     present = sum(texts > 0 for texts in support)
     if len(support) == classes and 2 * present <= classes:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hybridal.core.outputs import Ints
 from hybridal.core.pool import Pool
-from hybridal.measures.certainty import TOO_FEW, wilson
+from hybridal.measures.certainty import wilson
 from hybridal.measures.objective import Objective
 
 # The prior of a model that was not compared yet: as if it had been right on 9 of 10 texts.
@@ -82,18 +82,6 @@ class ModelErrors:
     texts: int
     alike: int
     classes: tuple[ClassErrors, ...]
-
-    @property
-    def agreement(self) -> str:
-        """How often it agrees with people, with a 95% interval, for people.
-
-        >>> ModelErrors(40, 30, ()).agreement, ModelErrors(4, 4, ()).agreement
-        ('75% (95% interval 60% to 86%)', 'too few labels to tell')
-        """
-        if self.texts < MIN_COMPARED:
-            return TOO_FEW
-        low, high = wilson(self.alike, self.texts)
-        return f"{self.alike / self.texts:.0%} (95% interval {low:.0%} to {high:.0%})"
 
 
 def model_errors(model: Ints, people: Ints, objective: Objective) -> ModelErrors:

@@ -8,7 +8,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from hybridal.app.db.schema import Trainer
+from hybridal.runs.record import RunFolder
+from hybridal.runs.settings import Settings
+from hybridal.testing.small import toy_task
 
+from ..insight.rounds import round_of
 from .served import Served
 from .window import Window
 
@@ -153,3 +157,24 @@ def test_several_classes_per_text_have_micro_f1(page: Page, app: Served, shot: C
     expect(drawing(page, "Learning curve")).to_have_attribute("aria-label", re.compile("the micro-F1 is 70%"))
     expect(page.locator(".balance")).to_contain_text("10 (25%)")
     shot(page, "several-progress")
+
+
+def test_an_owner_enters_prices_and_sees_who_labels_next(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    folder = RunFolder.create(app.project.runs / "001", Settings("toys"), toy_task(train=40, validation=2), {})
+    for round in (round_of(1), round_of(2, right=17, changes={"agreement": 0.1})):
+        folder.append(round)
+    page = window.open(app.link)
+    page.goto(f"{app.address}/settings")
+    prices = page.get_by_role("region", name="Prices")
+    prices.get_by_label("Price of people's work").fill("0.25")
+    prices.get_by_label("Unit").first.select_option("per label")
+    prices.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    prices.scroll_into_view_if_needed()
+    shot(page, "prices")
+    page.goto(f"{app.address}/progress")
+    offered = page.get_by_role("region", name="Who labels next?").get_by_role("listitem")
+    expect(offered).to_have_text([re.compile("more labels by people cost "), re.compile("^Stopping costs nothing")])
+    shot(page, "who-labels-next")

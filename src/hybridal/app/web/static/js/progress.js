@@ -20,20 +20,24 @@ const TOO_FEW = t("too few validation labels");
 
 const { project: opened, trainer } = await frame;
 const isReviewer = opened.me.role !== "annotator";
+const isOwner = opened.me.role === "owner";
 bindFinishButton(trainer);
 trainer.addEventListener("round", () => showErrors(draw));
 document.addEventListener("visibilitychange", () => document.hidden || showErrors(draw));
 await showErrors(draw);
 
 async function draw() {
-  const [project, progress, measured, confused, work] = await Promise.all([
+  const [project, progress, measured, confused, work, spending] = await Promise.all([
     getProject(),
     get("/api/progress"),
     get("/api/quality"),
     isReviewer ? get("/api/confusions") : { items: [] },
     get("/api/activity", { offset: -new Date().getTimezoneOffset() }),
+    isOwner ? get("/api/spending") : { sentences: [] },
   ]);
   byId("story").textContent = story(progress);
+  byId("spending").hidden = !spending.sentences.length;
+  byId("spending").querySelector("ul").replaceChildren(...spending.sentences.map((sentence) => el("li", {}, sentence)));
   showFinish(progress.finish);
   byId("tiles").replaceChildren(...tiles(project, progress));
   const unfolded = titles("details[open]");

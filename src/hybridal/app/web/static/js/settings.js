@@ -6,6 +6,7 @@ import { byId } from "./dom.js";
 import { frame } from "./frame.js";
 import { t, tn } from "./i18n.js";
 import { guidelines, plan } from "./plan.js";
+import { prices } from "./prices.js";
 import { sendFile } from "./send-file.js";
 import { showErrors } from "./toast.js";
 
@@ -13,7 +14,7 @@ await frame;
 addTexts();
 guidelines();
 onSubmit(byId("import"), importLabelStudio);
-await Promise.all([classEditor, plan].map(showErrors));
+await Promise.all([classEditor, plan, prices].map(showErrors));
 
 async function importLabelStudio(form) {
   const status = byId("import-status");
