@@ -12,12 +12,11 @@ from hybridal.annotators.llm.llm_address import api_key
 from hybridal.annotators.llm.prompt import LlmLabel
 from hybridal.app.db.schema import Lease, QueuedText, now
 from hybridal.app.labelling import classes
+from hybridal.app.labelling.llm_answers import Routing
 from hybridal.app.llm.annotator import (
     LlmSettings,
     ModelPrediction,
-    Routing,
     choose_examples,
-    in_overlap,
     llm_annotator,
     llm_candidates,
     load_settings,
@@ -58,14 +57,6 @@ def test_routing_gives_its_reason() -> None:
     assert route(rule, sure, ModelPrediction("idea", 0.79), False) == "accepted"
     assert route(rule, sure, ModelPrediction("bug", 1.0), False) == "accepted"
     assert route(rule, sure, None, True) == "shared"
-
-
-@given(st.text(), SHARE, SHARE)
-def test_a_larger_overlap_holds_all_texts_of_a_smaller_one(text: str, one: float, other: float) -> None:
-    small, large = Routing(overlap=min(one, other)), Routing(overlap=max(one, other))
-    assert not in_overlap(small, text) or in_overlap(large, text)
-    assert in_overlap(Routing(overlap=1), text)
-    assert not in_overlap(Routing(overlap=0), text)
 
 
 @given(SHARE, SHARE)

@@ -7,8 +7,8 @@ from sqlalchemy import delete, select
 
 from hybridal.annotators.llm.ask_label import LlmResult
 from hybridal.annotators.llm.prompt import LlmLabel
+from hybridal.annotators.team import in_overlap
 from hybridal.app.db.schema import Annotation, LlmAnswer, Person, QueuedText
-from hybridal.app.llm.annotator import in_overlap
 from hybridal.app.llm.records import (
     cached_result,
     llm_counts,
@@ -99,7 +99,7 @@ def test_texts_for_the_test_go_to_several_people_whatever_the_llm_says(tmp_path:
     with project.sessions.begin() as session:
         person(session, "you")
         llm = llm_of(session, routing={"overlap": 0.3})
-        shared = [f"t{at}" for at in range(20) if in_overlap(llm.rule, f"t{at}")]
+        shared = [f"t{at}" for at in range(20) if in_overlap(f"t{at}", llm.rule.overlap)]
         for at in range(20):
             recorded(session, llm, f"t{at}", LlmLabel("bug", 0.95 if at % 2 else 0.5))
         queue_for_people(session, llm)

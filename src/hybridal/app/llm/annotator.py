@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sqlalchemy import Select, String, or_, select, type_coerce
@@ -25,31 +24,12 @@ from hybridal.app.db.schema import (
     now,
 )
 from hybridal.app.labelling import classes
+from hybridal.app.labelling.llm_answers import Routing
 from hybridal.app.labelling.stored_class_sets import named
 from hybridal.app.project_settings import read, write
 from hybridal.errors import UserError
 
 Route = Literal["accepted", "unsure", "contradicted", "unusable", "shared"]
-
-
-Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class Routing(BaseModel):
-    """When an answer becomes a label.
-
-    Attributes:
-        threshold: The lowest confidence of an accepted answer.
-        contradiction: Answers are not accepted if the trained model predicts another class with this probability; if a
-            text may have several classes, one that the answer lacks.
-        overlap: The share of texts that people label too, to evaluate the LLM.
-    """
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
-
-    threshold: Share = 0.9
-    contradiction: Share = 0.8
-    overlap: Share = 0.1
 
 
 @dataclass(frozen=True)
@@ -81,16 +61,6 @@ def route(rule: Routing, label: LlmLabel | None, prediction: ModelPrediction | N
     ):
         return "contradicted"
     return "accepted"
-
-
-def in_overlap(rule: Routing, text_id: str) -> bool:
-    """Whether people label this text too, to evaluate the LLM. Depends only on its id, so no answer influences it.
-
-    >>> sum(in_overlap(Routing(overlap=0.25), str(n)) for n in range(1000))
-    256
-    """
-    digest = hashlib.sha256(f"overlap|{text_id}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") < rule.overlap * 2**64
 
 
 def queue_rank(label: LlmLabel | None) -> int:

@@ -22,8 +22,9 @@ from hybridal.app.insight.annotator_agreement import Kappa, kappa, ratings
 from hybridal.app.insight.class_agreement import decision_on
 from hybridal.app.insight.set_agreement import masi_distances
 from hybridal.app.insight.set_votes import set_ratings
+from hybridal.app.labelling.llm_answers import is_shared
 from hybridal.app.llm.annotator import PromptedModel
-from hybridal.app.llm.records import is_shared, label_of
+from hybridal.app.llm.records import label_of
 from hybridal.sentences import Sentence, translatable
 from hybridal.tasks.answers import Decisions
 from hybridal.tasks.label_cells import write_cell
@@ -202,5 +203,5 @@ def labels_of_llm(session: Session, llm: PromptedModel) -> dict[str, Any]:
         .join(LlmAnswer, LlmAnswer.text_row == Text.row)
         .where(LlmAnswer.model == llm.name, LlmAnswer.class_name.is_not(None))
     )
-    labels = {text.id: label_of(answer, llm) for text, answer in answers if is_shared(llm, text)}
+    labels = {text.id: label_of(answer, llm) for text, answer in answers if is_shared(llm.rule, text)}
     return {id: label.answer for id, label in labels.items() if label is not None}

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.annotators.llm.ask_label import LlmResult
 from hybridal.annotators.llm.prompt import LlmLabel, cache_key
+from hybridal.annotators.team import in_overlap
 from hybridal.app.app_errors import MissingError
 from hybridal.app.db.schema import (
     Class,
@@ -26,7 +27,8 @@ from hybridal.app.db.schema import (
 from hybridal.app.labelling.annotations import annotate, withdraw
 from hybridal.app.labelling.consensus import is_open, lock_text, lock_texts, votes_on
 from hybridal.app.labelling.learnt_predictions import FROM_LABELS
-from hybridal.app.llm.annotator import ModelPrediction, PromptedModel, Route, in_overlap, queue_rank, route
+from hybridal.app.labelling.llm_answers import is_shared
+from hybridal.app.llm.annotator import ModelPrediction, PromptedModel, Route, queue_rank, route
 from hybridal.app.people import machine_annotator
 from hybridal.tasks.label_cells import json_list, write_cell
 
@@ -80,7 +82,7 @@ def record_result(session: Session, llm: PromptedModel, text: Text, result: LlmR
             )
         )
         session.flush()
-    decision = route(llm.rule, label, _prediction_of(session, text.row), is_shared(llm, text))
+    decision = route(llm.rule, label, _prediction_of(session, text.row), is_shared(llm.rule, text))
     if decision == "accepted" and label is not None and not _is_settled(session, text.row):
         person = machine_annotator(session, f"({llm.model})", "llm")
         try:
@@ -101,11 +103,6 @@ def _is_settled(session: Session, row: int) -> bool:
     return session.get_one(LabelSet, found.label_set).classes.is_whole
 
 
-def is_shared(llm: PromptedModel, text: Text) -> bool:
-    """Whether people label this text in any case, so that the LLM can be compared with them."""
-    return text.split == "validation" or text.required_votes > 1 or in_overlap(llm.rule, text.id)
-
-
 def queue_for_people(session: Session, llm: PromptedModel) -> int:
     """Queue texts for people that the LLM answered without a label; the trainer replaces the queue after each round."""
     left = session.execute(
@@ -119,7 +116,7 @@ def queue_for_people(session: Session, llm: PromptedModel) -> int:
     people = session.scalar(select(func.count()).where(Person.kind == "person", Person.active)) or 1
     for text, answer in left:
         rank = queue_rank(label_of(answer, llm))
-        if in_overlap(llm.rule, text.id):
+        if in_overlap(text.id, llm.rule.overlap):
             rank = _SHARED_RANK
             _request_people(session, text, min(people, _PEOPLE_PER_SHARED_TEXT))
         session.add(QueuedText(text_row=text.row, rank=rank, round=0))

@@ -14,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hybridal.app.labelling.stored_class_sets import Label
 from hybridal.app.project import CHAPTER_FILE, Project, chapter_folders, count_rounds, read_chapters
 from hybridal.app.project_settings import first_batch
@@ -161,16 +163,25 @@ class Chapter:
         self.model.reuse_features(previous.model, {row: old_rows[pair] for row, pair in pairs if pair in old_rows})
 
     def sync_labels(self, snapshot: Snapshot) -> None:
-        """Give the learner the labels of the snapshot, including corrected and withdrawn ones."""
+        """Give the learner the labels of the snapshot, including corrected and withdrawn ones, and who gave them."""
         learner, task, names = self.learner, self.learner.experiment.task, self.class_names
-        there = {*task.train.ids, *task.validation.ids}
-        # A text that was added after the chapter began waits for the next chapter.
-        labels = {**snapshot.pool, **snapshot.validation}
-        wanted = {id: to_names(label, names) for id, label in labels.items() if id in there}
-        learner.leave_out((snapshot.deleted | snapshot.left_out) & {*task.train.ids})
-        known = learner.labels
-        learner.withdraw([id for id in (*known, *task.validation.ids) if id not in wanted])
-        learner.teach({id: label for id, label in wanted.items() if known.get(id) != label}, update=False)
+        ids = task.train.ids
+        there = {*ids, *task.validation.ids}
+
+        def named(labels: Mapping[str, Label]) -> dict[str, Any]:
+            # A text that was added after the chapter began waits for the next chapter.
+            return {id: to_names(label, names) for id, label in labels.items() if id in there}
+
+        people, model = named({**snapshot.by_people, **snapshot.validation}), named(snapshot.model_answers)
+        learner.leave_out((snapshot.deleted | snapshot.left_out) & {*ids})
+        answered = np.flatnonzero(learner.pool.model_labels >= 0).tolist()
+        learner.withdraw([ids[row] for row in answered if ids[row] not in model], by="model")
+        learnt, by_model = learner.labels, {ids[row] for row in learner.pool.by_model}
+        of_people = [id for id in learnt if id not in by_model]
+        learner.withdraw([id for id in (*of_people, *task.validation.ids) if id not in people])
+        new = {id: label for id, label in people.items() if learnt.get(id) != label or id in by_model}
+        learner.teach(new, update=False)
+        learner.teach(model, update=False, by="model")
 
     def learn(self, observer: Observer, last: bool = False) -> Round:
         """Train one round; the `last` one, before the model is used, trains on all labels."""
@@ -259,12 +270,21 @@ def newest(runs: Path) -> Chapter | None:
     if not found:
         return None
     try:
-        if not any((found[-1] / "checkpoint").glob("round-*.safetensors")):
-            raise UserError(f"{found[-1]} has no checkpoint.")
-        learner, spec = ActiveLearner.load(found[-1]), ModelSpec.read(found[-1])
+        return load(found)
     except (UserError, OSError, ValueError, KeyError):
         log.exception("%s cannot be read; a new chapter learns its labels again.", found[-1].name)
         return None
+
+
+def load(found: Sequence[Path]) -> Chapter:
+    """Load the last of these chapters.
+
+    Raises:
+        UserError: A file of it is missing or damaged; other errors if something else has written there.
+    """
+    if not any((found[-1] / "checkpoint").glob("round-*.safetensors")):
+        raise UserError(f"{found[-1]} has no checkpoint.")
+    learner, spec = ActiveLearner.load(found[-1]), ModelSpec.read(found[-1])
     return Chapter(found[-1], spec, learner, count_rounds(read_chapters(found[:-1])))
 
 

@@ -99,8 +99,9 @@ class FirstModel:
             features are known.
         """
         self._prepare_enough([*now.pool, *now.validation])
-        pool, validation = (_named(labels, now.classes) for labels in (now.pool, now.validation))
-        self.probe.fit(pool, validation, [*now.classes.values()], now.descriptions_by_name)
+        known = (now.by_people, now.validation, now.model_answers)
+        people, validation, model = (_named(labels, now.classes) for labels in known)
+        self.probe.fit(people, validation, [*now.classes.values()], now.descriptions_by_name, model)
         return self.probe.query(n), self._scored([*now.classes])
 
     def _scored(self, classes: Sequence[int]) -> ScoredTexts:

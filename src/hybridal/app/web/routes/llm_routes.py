@@ -10,10 +10,10 @@ from fastapi import Depends, FastAPI, Query, Request
 from pydantic import Field
 
 from hybridal.annotators.llm.llm_address import api_key, check_server
+from hybridal.app.labelling.llm_answers import Routing
 from hybridal.app.llm.annotator import (
     LlmPlan,
     LlmSettings,
-    Routing,
     llm_annotator,
     load_settings,
     save_settings,
