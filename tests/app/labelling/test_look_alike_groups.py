@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
+from sqlalchemy import text as sql
+from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Annotation, Lease, Person, Text, Vote
 from hybridal.app.labelling import look_alike_groups as module
-from hybridal.app.labelling import texts
+from hybridal.app.labelling import queue, texts
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.bulk import label_many, undo_many
 from hybridal.app.labelling.consensus import counts
@@ -196,9 +199,59 @@ def test_an_answer_is_copied_to_a_limited_number_of_texts(project: Project, monk
     assert count(project, owner, "p5") == 2
 
 
+def test_an_answer_and_its_copies_take_two_transactions(project: Project) -> None:
+    owner = me(project)
+    begun: list[object] = []
+    event.listen(project.engine, "begin", begun.append)
+    assert say(project, owner, "p0") == 7
+    assert len(begun) == 2
+
+
 def served(project: Project, person: Person, n: int) -> list[str]:
     with project.sessions.begin() as session:
         return [one.id for one in lease_texts(session, person, n, read(session)).texts]
+
+
+@pytest.mark.postgres
+def test_no_text_is_served_while_an_answer_is_copied_to_it(
+    tmp_path: Path, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = made(tmp_path / "p", others=0, db=empty_postgres)
+    owner, [other] = me(project), people(project, 1)
+    with ThreadPoolExecutor(1) as pool:
+        asked: list[Future[list[str]]] = []
+
+        def annotate_slowly(session: Session, *given: Any, **more: Any) -> object:
+            if not asked:
+                asked.append(pool.submit(served, project, other, 5))
+                waiting = sql("SELECT count(*) FROM pg_locks WHERE NOT granted")
+                while not asked[0].done() and not session.scalar(waiting):
+                    pass
+            return annotate(session, *given, **more)
+
+        monkeypatch.setattr(module, "annotate", annotate_slowly)
+        assert say(project, owner, "p0") == 7
+        assert asked[0].result(30) == []
+    project.close()
+
+
+@pytest.mark.postgres
+def test_no_text_is_served_that_was_answered_after_it_was_chosen(
+    tmp_path: Path, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = made(tmp_path / "p", others=0, db=empty_postgres)
+    owner, [other] = me(project), people(project, 1)
+    choose = queue._next
+    with ThreadPoolExecutor(1) as pool:
+
+        def choose_and_wait(*given: Any) -> list[int]:
+            rows = choose(*given)
+            assert pool.submit(say, project, owner, "p0").result(30) == 7
+            return rows
+
+        monkeypatch.setattr(queue, "_next", choose_and_wait)
+        assert served(project, other, 5) == []
+    project.close()
 
 
 def test_look_alikes_are_one_question(project: Project) -> None:

@@ -140,6 +140,16 @@ def test_an_index_finds_the_same_as_a_look_at_each_text_in_every_list(
     project.close()
 
 
+def test_short_frequent_parts_that_rarely_meet_are_found_by_the_index(tmp_path: Path, db: str | None) -> None:
+    rows = [(str(at), "zq" if at % 2 else "xj", None) for at in range(100)]
+    project = Project.create(Source("s", [*rows, ("both", "xj and zq", None)]), tmp_path / "p", db=db)
+    assert found(project, "zq xj") == ["both"]
+    with project.reads() as session:
+        assert INDEX in str(by_words.containing(session, "zq xj"))
+        assert INDEX not in str(by_words.containing(session, "zq"))
+    project.close()
+
+
 @pytest.mark.postgres
 def test_postgresql_finds_what_few_texts_have_by_its_index_as_soon_as_they_are_there(
     tmp_path: Path, empty_postgres: str
@@ -201,8 +211,9 @@ def test_sets_are_found_by_the_classes_that_they_have_and_deny(tmp_path: Path, d
         "t5": {"decisions": {"b": None, "c": False}},
     }
     with project.sessions.begin() as session:
+        owner = me(project)
         for id, label in given.items():
-            annotate(session, me(project), id, "label", key=id, **label)
+            annotate(session, owner, id, "label", key=id, **label)
         annotate(session, other, "t6", "label", key="other", class_names=["a"])
 
     def listed(name: str = "", state: State | None = None, **more: Any) -> list[str]:
@@ -302,8 +313,9 @@ def test_texts_are_found_by_the_group_of_their_class(tmp_path: Path, db: str | N
     with project.sessions.begin() as session:
         for name in ("a", "b"):
             classes.put_in_group(session, classes.find(session, name).number, "fruit")
+        owner = me(project)
         for id, name in {"t1": "a", "t2": "b", "t3": "c"}.items():
-            annotate(session, me(project), id, "label", class_name=name, key=id)
+            annotate(session, owner, id, "label", class_name=name, key=id)
         assert {text.id for text in search(session, class_group="fruit").texts} == {"t1", "t2"}
         assert search(session, class_group="fruit", class_name="a").total == 1
         assert search(session, class_group="fruit", by=other.number).total == 0
@@ -315,7 +327,8 @@ def test_sets_are_found_by_the_group_of_one_of_their_classes(tmp_path: Path, db:
     project = make(tmp_path / "p", db=db, multi_label=True)
     with project.sessions.begin() as session:
         classes.put_in_group(session, classes.find(session, "a").number, "fruit")
+        owner = me(project)
         for id, names in {"t1": ["a", "c"], "t2": ["c"], "t3": []}.items():
-            annotate(session, me(project), id, "label", class_names=names, key=id)
+            annotate(session, owner, id, "label", class_names=names, key=id)
         assert [text.id for text in search(session, class_group="fruit").texts] == ["t1"]
     project.close()

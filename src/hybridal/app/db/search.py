@@ -91,10 +91,8 @@ def _indexed_rows(session: Session, parts: Sequence[str]) -> Select[int] | None:
     *shares, of_all = _shares(session, parts)
     if of_all > COMMON:
         return None
-    # Short frequent parts match too many index entries; they are checked on the texts instead.
-    rare = [part for part, share in zip(parts, shares, strict=True) if len(part) >= TRIGRAM or share <= COMMON]
-    if not rare:
-        return None
+    # Short frequent parts match many index entries; they are checked on the texts instead, unless all are such.
+    rare = [part for part, share in zip(parts, shares, strict=True) if len(part) >= TRIGRAM or share <= COMMON] or parts
     return _in_postgresql(session, parts, rare) if _is_postgresql(session) else _in_sqlite(session, parts, rare)
 
 

@@ -7,13 +7,12 @@ A group is a row number, that of its first text (`Text.look_alike_of`). Copies o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import BindParameter, ColumnElement, Float, Integer, Select, bindparam, func, select, update
+from sqlalchemy.orm import Session, aliased
 
-from hybridal.app.db.connect import Sessions
+from hybridal.app.db.connect import Sessions, execute
 from hybridal.app.db.schema import Annotation, Lease, Person, Text, Vote, now
 from hybridal.app.labelling.annotations import annotate, withdraw_vote
 from hybridal.app.labelling.bulk import MAX_TEXTS, PART
@@ -66,31 +65,45 @@ def _counts(numbers: Sequence[int]) -> dict[int, int]:
     return found
 
 
-def _open_to(person: Person) -> ColumnElement[bool]:
+def _open_to(
+    person: int | BindParameter[int], time: float | BindParameter[float], text: type[Text] = Text
+) -> ColumnElement[bool]:
     """The texts that an answer may be copied to: in the pool, open, and neither answered by nor held from this person.
 
     Texts set aside for validation are asked one by one: a copied answer would be no random label.
     """
-    mine = select(Vote).where(Vote.text_row == Text.row, Vote.person_number == person.number)
-    held = select(Lease).where(Lease.text_row == Text.row, Lease.person_number != person.number, Lease.until > now())
-    return Text.open & (Text.split == "pool") & ~mine.exists() & ~held.exists()
+    mine = select(Vote).where(Vote.text_row == text.row, Vote.person_number == person)
+    held = select(Lease).where(Lease.text_row == text.row, Lease.person_number != person, Lease.until > time)
+    return text.open & (text.split == "pool") & ~mine.exists() & ~held.exists()
+
+
+# One statement for all texts, made once. Each count stops at the limit, since a group may have thousands of texts.
+_ALIKE = aliased(Text)
+_COUNTED = select(_ALIKE.row).where(
+    _ALIKE.look_alike_of == Text.look_alike_of,
+    _ALIKE.row != Text.row,
+    _open_to(bindparam("person", type_=Integer), bindparam("time", type_=Float), _ALIKE),
+)
+_COUNTED = _COUNTED.limit(bindparam("limit", type_=Integer)).correlate(Text)
+_COUNTS = select(Text.row, select(func.count()).select_from(_COUNTED.subquery()).scalar_subquery())
+_COUNTS = _COUNTS.where(Text.row.in_(bindparam("rows", expanding=True)))
 
 
 def open_look_alikes(person: Person, text: Text) -> Select[Text]:
     """The texts to which this person's answer to a text may be copied, at most `MAX_COPIES`."""
-    alike = select(Text).where(Text.look_alike_of == text.look_alike_of, Text.row != text.row, _open_to(person))
+    alike = select(Text).where(
+        Text.look_alike_of == text.look_alike_of, Text.row != text.row, _open_to(person.number, now())
+    )
     return alike.order_by(Text.row).limit(MAX_COPIES)
 
 
 def count_look_alikes(session: Session, person: Person, texts: Sequence[Text]) -> dict[int, int]:
     """How many look-alikes an answer would be copied to, by the row of the text; texts without any are missing."""
-    alike = {text.row: open_look_alikes(person, text) for text in texts if text.look_alike_of is not None}
-    counts = {row: session.scalar(_count(some)) or 0 for row, some in alike.items()}
-    return {row: n for row, n in counts.items() if n}
-
-
-def _count(texts: Select[Text]) -> Select[int]:
-    return select(func.count()).select_from(texts.with_only_columns(Text.row).subquery())
+    rows = [text.row for text in texts if text.look_alike_of is not None]
+    if not rows:
+        return {}
+    counts = execute(session, _COUNTS, person=person.number, time=now(), rows=rows, limit=MAX_COPIES)
+    return {row: n for row, n in counts if n}
 
 
 def copy_answer(sessions: Sessions, person: Person, key: str, label: Mapping[str, Any], without: Sequence[str]) -> int:
@@ -103,39 +116,48 @@ def copy_answer(sessions: Sessions, person: Person, key: str, label: Mapping[str
         label: The answer, as an argument of `annotate`.
         without: Ids of texts that the person excluded.
     """
-    with sessions() as session:
+    excluded = {*without}
+    # One transaction for the first part, which is nearly always all: on SQLite each one waits for all others.
+    with sessions.begin() as session:
         answer = session.scalar(
             select(Annotation)
             .join(Vote, Vote.annotation_number == Annotation.number)
             .where(Annotation.key == key, Annotation.person_number == person.number, Annotation.copy_of.is_(None))
         )
-        if answer is None:
-            return 0
-        text = session.get_one(Text, answer.text_row)
-        if text.look_alike_of is None:
+        text = None if answer is None else session.get_one(Text, answer.text_row)
+        if answer is None or text is None or text.look_alike_of is None:
             return 0
         given = session.scalar(_count_copies(person, answer.number)) or 0  # if the request is sent again
-        excluded = {*without}
-        rows = [one.row for one in session.scalars(open_look_alikes(person, text)) if one.id not in excluded]
-    for part in chunks([*islice(rows, max(0, MAX_COPIES - given))], PART):
+        found = session.execute(open_look_alikes(person, text).with_only_columns(Text.row, Text.id))
+        rows = [row for row, id in found if id not in excluded][: max(0, MAX_COPIES - given)]
+        given += _copy_to(session, person, answer, label, rows[:PART])
+    for part in chunks(rows[PART:], PART):
         with sessions.begin() as session:
-            free = Text.row.in_(part) & _open_to(person)
-            lock_texts(session, free)
-            for row, id in session.execute(select(Text.row, Text.id).where(free).order_by(Text.row)).all():
-                own_key = f"copy:{answer.number}:{row}:{answer.key[:24]}"  # no page draws a key with a colon
-                annotate(
-                    session,
-                    person,
-                    id,
-                    "label",
-                    **label,
-                    key=own_key,
-                    drawn="copied",
-                    codebook=answer.codebook,
-                    copy_of=answer.number,
-                )
-    with sessions() as session:
-        return session.scalar(_count_copies(person, answer.number)) or 0
+            given += _copy_to(session, person, answer, label, part)
+    return given
+
+
+def _copy_to(
+    session: Session, person: Person, answer: Annotation, label: Mapping[str, Any], rows: Sequence[int]
+) -> int:
+    """Copy an answer to those of the texts that are still open; return how many are."""
+    free = Text.row.in_(rows) & _open_to(person.number, now())
+    lock_texts(session, free)
+    found = session.execute(select(Text.row, Text.id).where(free).order_by(Text.row)).all()
+    for row, id in found:
+        own_key = f"copy:{answer.number}:{row}:{answer.key[:24]}"  # no page draws a key with a colon
+        annotate(
+            session,
+            person,
+            id,
+            "label",
+            **label,
+            key=own_key,
+            drawn="copied",
+            codebook=answer.codebook,
+            copy_of=answer.number,
+        )
+    return len(found)
 
 
 def _copies(person: Person, *which: ColumnElement[bool]) -> Select[int, int]:

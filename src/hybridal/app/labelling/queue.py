@@ -53,6 +53,8 @@ _UNSERVED = select(Text.row).where(Text.row.in_(_ROWS), Text.vote_count == 0)
 _UNSERVED = _UNSERVED.where(~select(ServedText).where(ServedText.text_row == Text.row).exists())
 _SERVE = insert(ServedText).from_select(["text_row"], _UNSERVED).execution_options(**PIPELINED)
 _THESE = select(Text).where(Text.row.in_(_ROWS))
+# Without texts to which an answer was copied since they were chosen, or is being copied: these are locked.
+_UNLOCKED = _THESE.where(Text.open).with_for_update(read=True, skip_locked=True)
 _GIVE_BACK = delete(Lease).where(
     Lease.person_number == _ME,
     select(Text.row).where(Text.row == Lease.text_row, Text.split == "pool").exists(),
@@ -192,7 +194,8 @@ def lease_texts(
 
     preferred = _free(session, {**asked, "rows": wanted}, _FREE_OF_POOL, groups)
     more = [*begin, *_next(splits, offers, preferred, [*rows, *begin], groups if folds else {}, has_hidden)]
-    texts = {text.row: text for text in session.scalars(_THESE, {"rows": [*rows, *more]})}
+    texts = {text.row: text for text in session.scalars(_UNLOCKED, {"rows": [*rows, *more]})}
+    rows, more = [row for row in rows if row in texts], [row for row in more if row in texts]
     if more:
         # Each a millisecond later, so that the order is the same in the next request.
         until = {row: time + seconds + place / 1000 for place, row in enumerate(more)}

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from threading import Thread
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+import pytest
 from fastapi import FastAPI
 from sqlalchemy import select, update
 
@@ -12,6 +14,7 @@ from hybridal.app.labelling.text_search import MAX_COUNTED
 from hybridal.app.labelling.texts import add
 from hybridal.app.project import Project
 from hybridal.app.vectors import stamp_of
+from hybridal.app.web.routes import texts_routes
 
 from ...made_up import me
 from ..visits import Visit, signed_in
@@ -161,6 +164,23 @@ def test_a_prediction_is_explained_once_the_trainer_has_answered(owner: Visit, p
     assert (answered["state"], answered["words"]) == ("ready", [{"start": 0, "end": 4}])
     assert answered["classes"] == [{"class": "a", "probability": 0.5, "weights": [0.3]}]
     assert owner.post("/api/explanations", {"text": "nothing"}).status_code == 404
+
+
+def test_annotations_do_not_wait_for_the_search_for_similar_texts(
+    owner: Visit, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write() -> None:
+        with project.sessions.begin() as session:
+            session.execute(update(Text).values(random_order=0.5))
+
+    def search(*_: object) -> None:
+        writing = Thread(target=write, daemon=True)
+        writing.start()
+        writing.join(timeout=10)
+        assert not writing.is_alive()
+
+    monkeypatch.setattr(texts_routes, "similar_labelled", search)
+    assert owner.post("/api/explanations", {"text": "t0"}).status_code == 200
 
 
 def test_annotators_are_told_reasons_only_if_they_see_predictions(annotator: Visit, project: Project) -> None:

@@ -15,6 +15,7 @@ from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Annotation, Class, LabelSet, Person, Text, Vote, clean
 from hybridal.app.insight.prediction_reasons import similar_labelled, utf16_spans, words_of
 from hybridal.app.insight.ranking import nearest, of_class, probabilities_of
+from hybridal.app.labelling.comments import threads_of_text
 from hybridal.app.labelling.consensus import (
     CastVote,
     Resolution,
@@ -31,6 +32,7 @@ from hybridal.app.project import Project
 from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, sees_predictions
 from hybridal.app.web.project_threads import Router
+from hybridal.app.web.routes.comments_routes import ThreadSchema, thread_schemas
 from hybridal.app.web.schemas import (
     CleanStr,
     PredictionSchema,
@@ -85,9 +87,10 @@ class HistoryEntry(Schema):
 
 
 class TextDetails(TextSummary):
-    """The whole text with its annotations, of which annotators see only their own, and the file's other columns."""
+    """The whole text with its annotations, of which annotators see only their own, comments, and other columns."""
 
     annotations: list[HistoryEntry]
+    threads: list[ThreadSchema] = Field(description="The addressed comments that this person sees.")
     context: dict[str, str]
 
 
@@ -269,6 +272,8 @@ def explain_prediction(given: ExplanationRequest, user: Annotator, project: Curr
         if found is not None and found.found:
             state = "ready"
         content = found.found if found is not None and found.found else {"spans": [], "classes": []}
+    # The search may take long; other people's annotations must not wait for it.
+    with project.reads() as session:
         names = class_names(session)
         similar = similar_labelled(session, project, text, _own_only(user))
         texts = {one.row: one for one in session.scalars(select(Text).where(Text.row.in_(similar or ())))}
@@ -335,6 +340,7 @@ def get_text(id: str, user: Annotator, project: CurrentProject) -> TextDetails:
         return TextDetails(
             **{**known.model_dump(by_alias=False), "text": text.body},
             annotations=annotations,
+            threads=thread_schemas(threads_of_text(session, user, text.row)),
             context=text.context or {},
         )
 
