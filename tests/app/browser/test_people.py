@@ -37,7 +37,7 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
     guest.keyboard.press("Enter")
     expect(guest.locator("#text")).not_to_be_empty()
     assert guest.locator("#text").inner_text() != mine
-    assert guest.locator("nav a").all_inner_texts() == ["Label", "Texts", "Progress", "Programs"]
+    assert guest.locator("nav a").all_inner_texts() == ["Label", "Texts", "Progress", "Comments", "Programs"]
     guest.keyboard.press("1")
     expect(guest.locator("#saved")).to_have_text("Saved")
     guest.goto(f"{app.address}/texts?state=labelled")
@@ -166,6 +166,9 @@ def test_a_password_is_changed_by_its_person_and_reset_by_an_owner(
     again.goto(app.address)
     sign_in(again, "fresh start 1")
     expect(again.locator("#text")).not_to_be_empty()
+    again.evaluate("() => { CacheStorage.prototype.delete = async () => { throw new Error('denied'); }; }")
+    again.get_by_role("button", name="Sign out").click()
+    expect(again).to_have_url(f"{app.address}/login")
 
 
 def test_a_person_signed_in_by_a_proxy_can_label_and_the_owner_sets_the_role_of_new_people(

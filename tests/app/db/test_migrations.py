@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, text
+from alembic.operations import Operations
+from sqlalchemy import inspect, select, text
 
 from hybridal.app.db.connect import connect
 from hybridal.app.db.migrations import MIGRATIONS, migrate
-from hybridal.app.db.schema import Base
+from hybridal.app.db.schema import Base, Person
 from hybridal.app.db.search import INDEX
 from hybridal.errors import UserError
 
@@ -47,6 +48,21 @@ def test_partial_indexes_are_the_same_in_migrations_and_schema(db: str | None, t
             found.append({name: " ".join(sql.replace('"', "").split()) for name, sql in kept})
         Base.metadata.drop_all(engine)
     assert found[0] == found[1]
+    engine.dispose()
+
+
+def test_rows_of_the_first_version_are_kept(db: str | None, tmp_path: Path) -> None:
+    engine = connect(db or f"sqlite:///{tmp_path}/x.db")
+    with engine.begin() as connection:
+        steps = {"fn": lambda revision, _: MIGRATIONS._upgrade_revs("1", revision)}
+        context = MigrationContext.configure(connection, opts=steps)
+        with Operations.context(context):
+            context.run_migrations()
+        columns = "name, kind, role, active, joined"
+        connection.execute(text(f"INSERT INTO people ({columns}) VALUES ('Ada', 'person', 'owner', true, 1.5)"))
+    migrate(engine)
+    with engine.connect() as connection:
+        assert connection.execute(select(Person.name, Person.joined, Person.own_keys)).all() == [("Ada", 1.5, None)]
     engine.dispose()
 
 

@@ -38,8 +38,9 @@ def project(tmp_path: Path, db: str | None, monkeypatch: pytest.MonkeyPatch) -> 
 
 def label(project: Project, times: list[float], drawn: str | None = None, name: str = "a", first: int = 0) -> None:
     with project.sessions.begin() as session:
+        owner = me(project)
         for at, seconds in enumerate(times, first):
-            annotate(session, me(project), f"t{at}", "label", class_name=name, key=f"k{at}", drawn=drawn)
+            annotate(session, owner, f"t{at}", "label", class_name=name, key=f"k{at}", drawn=drawn)
             session.execute(update(Annotation).where(Annotation.key == f"k{at}").values(at=NOON + seconds))
 
 

@@ -289,6 +289,7 @@ class Person(Base):
         kind: `person`, `file` for the labels that came with the texts, or `llm`.
         role: `owner`, `reviewer` or `annotator`.
         password: Its hash; None if the person signs in with a link or through a proxy.
+        own_keys: The keys that they chose for functions of the page Label (see `own_keys.py`); None if they never did.
     """
 
     __tablename__ = "people"
@@ -300,6 +301,7 @@ class Person(Base):
     password: Mapped[str | None]
     active: Mapped[bool] = mapped_column(default=True)
     joined: Mapped[float] = mapped_column(default=now)
+    own_keys: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
 
 
 REASONS = ("unclear", "none_fits", "several_fit", "guidelines", "wrong_text", "other")
@@ -344,6 +346,55 @@ class Annotation(Base):
     at: Mapped[float] = mapped_column(default=now)
 
     __table_args__ = (Index("annotations_copied", "copy_of", **_where("copy_of IS NOT NULL")),)
+
+
+class CommentThread(Base):
+    """A comment on a text that is addressed to a person, with the answers to it.
+
+    Attributes:
+        person_number: Who began it.
+        to_person: The person it is addressed to; None for the reviewers, who also get those of removed people.
+        newest: The number of its newest comment.
+        done: Whether the newest comment marks it as done.
+    """
+
+    __tablename__ = "comment_threads"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), index=True)
+    person_number: Mapped[int] = mapped_column(ForeignKey("people.number"), index=True)
+    to_person: Mapped[int | None] = mapped_column(ForeignKey("people.number"), index=True)
+    newest: Mapped[int] = mapped_column(Counter, index=True)
+    done: Mapped[bool] = mapped_column(default=False)
+
+
+class Comment(Base):
+    """A comment of a thread; rows are only added.
+
+    Attributes:
+        key: Drawn by the client, so that a repeated request counts once.
+        done: Whether it marks the thread as done; it may then be empty.
+    """
+
+    __tablename__ = "comments"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    key: Mapped[str] = mapped_column(String(64), unique=True)
+    thread_number: Mapped[int] = mapped_column(ForeignKey("comment_threads.number"), index=True)
+    person_number: Mapped[int] = mapped_column(ForeignKey("people.number"))
+    body: Mapped[str]
+    done: Mapped[bool] = mapped_column(default=False)
+    at: Mapped[float] = mapped_column(default=now)
+
+
+class CommentReader(Base):
+    """A person who takes part in a thread; `read` is the number of the newest comment that they have read."""
+
+    __tablename__ = "comment_readers"
+
+    person_number: Mapped[int] = mapped_column(ForeignKey("people.number"), primary_key=True)
+    thread_number: Mapped[int] = mapped_column(ForeignKey("comment_threads.number"), primary_key=True)
+    read: Mapped[int] = mapped_column(Counter)
 
 
 class Vote(Base):

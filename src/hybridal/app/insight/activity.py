@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -16,6 +16,7 @@ from hybridal.app.insight.class_quality import MIN_TEXTS
 from hybridal.app.labelling.classes import active, current_classes
 
 SHORTEST, LONGEST = 0.25, 300.0  # seconds: a key that bounces, or answers sent together; and a pause
+RECENT_DAYS = 90
 _ONE_BY_ONE = ("queue", "random", "picked")
 
 
@@ -75,27 +76,16 @@ def activity(session: Session, days: int, offset: int = 0, by: int | None = None
     today = datetime.fromtimestamp(now(), zone).date()
     first = today - timedelta(days=days - 1)
     start = datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(UTC).timestamp()
-    given = select(
-        Person.name, Annotation.text_row, Annotation.at, Annotation.action, Annotation.drawn, Annotation.class_number
-    ).join(Person, Person.number == Annotation.person_number)
-    given = given.where(Person.kind == "person", Annotation.at >= start, Annotation.copy_of.is_(None))
-    given = given.order_by(Annotation.number)
-    if by is not None:
-        given = given.where(Annotation.person_number == by)
     texts: dict[str, list[set[int]]] = {}
     times: dict[str, list[float]] = defaultdict(list)
     by_class: dict[int, list[float]] = defaultdict(list)
-    before: dict[str, float] = {}
-    for name, row, at, action, drawn, number in session.execute(given):
-        if action == "label":
-            day = int((at - start) // 86400)
-            texts.setdefault(name, [set() for _ in range(days)])[min(day, days - 1)].add(row)
-            seconds = at - before.get(name, float("-inf"))
-            if drawn in _ONE_BY_ONE and SHORTEST <= seconds <= LONGEST:
-                times[name].append(seconds)
-                if number is not None:
-                    by_class[number].append(seconds)
-        before[name] = at
+    for label in _labels(session, start, by):
+        day = int((label.at - start) // 86400)
+        texts.setdefault(label.person, [set() for _ in range(days)])[min(day, days - 1)].add(label.text_row)
+        if label.seconds is not None:
+            times[label.person].append(label.seconds)
+            if label.class_number is not None:
+                by_class[label.class_number].append(label.seconds)
     now_called, merged = current_classes(session), defaultdict[int, list[float]](list)
     for number, seconds_of in by_class.items():
         merged[now_called[number]] += seconds_of
@@ -104,6 +94,42 @@ def activity(session: Session, days: int, offset: int = 0, by: int | None = None
         tuple(_person(name, texts[name], times[name]) for name in sorted(texts)),
         tuple(ClassDuration(one.name, duration(merged[one.number])) for one in active(session) if merged[one.number]),
     )
+
+
+def mean_seconds(session: Session) -> float | None:
+    """The mean time of a label by people of the last 90 days, without pauses; None for fewer than 10 timed labels."""
+    timed = [
+        label.seconds for label in _labels(session, now() - RECENT_DAYS * 86400, None) if label.seconds is not None
+    ]
+    return sum(timed) / len(timed) if len(timed) >= MIN_TEXTS else None
+
+
+@dataclass(frozen=True)
+class _Label:
+    """A label by a person; `seconds` is None if it was not given one by one, or after a pause."""
+
+    person: str
+    text_row: int
+    at: float
+    class_number: int | None
+    seconds: float | None
+
+
+def _labels(session: Session, start: float, by: int | None) -> Iterator[_Label]:
+    """The labels by people since `start`, of one person if `by` is their number."""
+    given = select(
+        Person.name, Annotation.text_row, Annotation.at, Annotation.action, Annotation.drawn, Annotation.class_number
+    ).join(Person, Person.number == Annotation.person_number)
+    given = given.where(Person.kind == "person", Annotation.at >= start, Annotation.copy_of.is_(None))
+    if by is not None:
+        given = given.where(Annotation.person_number == by)
+    before: dict[str, float] = {}
+    for name, row, at, action, drawn, number in session.execute(given.order_by(Annotation.number)):
+        if action == "label":
+            seconds = at - before.get(name, float("-inf"))
+            is_timed = drawn in _ONE_BY_ONE and SHORTEST <= seconds <= LONGEST
+            yield _Label(name, row, at, number, seconds if is_timed else None)
+        before[name] = at
 
 
 def duration(seconds: Sequence[float]) -> Duration:

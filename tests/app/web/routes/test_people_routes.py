@@ -38,7 +38,7 @@ def joined(app: FastAPI, owner: Visit, name: str, role: str = "annotator") -> Vi
 
 def test_person_is_invited_joins_leaves_and_returns(app: FastAPI, owner: Visit) -> None:
     visit = joined(app, owner, "Ada", "reviewer")
-    assert visit.get("/api/project").json()["me"] == {"name": "Ada", "role": "reviewer"}
+    assert visit.get("/api/project").json()["me"] == {"number": 2, "name": "Ada", "role": "reviewer"}
     [invitation] = owner.get("/api/invitations").json()["items"]
     assert (invitation["used_by"], invitation["role"]) == ("Ada", "reviewer")
     assert visit.post("/api/logout").json() == {"ok": True}
@@ -151,7 +151,7 @@ def test_a_role_changes_at_once(owner: Visit, annotator: Visit) -> None:
     assert annotator.get("/api/review").status_code == 403
     assert owner.patch("/api/people", {"number": 2, "role": "reviewer", "name": "Ada"}).status_code == 200
     assert annotator.get("/api/review").status_code == 200
-    assert annotator.get("/api/project").json()["me"] == {"name": "Ada", "role": "reviewer"}
+    assert annotator.get("/api/project").json()["me"] == {"number": 2, "name": "Ada", "role": "reviewer"}
     assert owner.patch("/api/people", {"number": 1, "role": "annotator"}).status_code == 409
     assert owner.patch("/api/people", {"number": 9, "role": "annotator"}).status_code == 404
 

@@ -13,6 +13,7 @@ from sqlalchemy import delete, func, select
 from hybridal.app.app_errors import ForbiddenError, SignInError
 from hybridal.app.audit_log import log_action
 from hybridal.app.db.schema import AccessToken, Invitation, Lease, LoginSession, Person, Vote
+from hybridal.app.own_keys import CHANGEABLE_KEYS, set_own_keys
 from hybridal.app.people import (
     LONGEST_NAME,
     LONGEST_PASSWORD,
@@ -30,7 +31,15 @@ from hybridal.app.people import (
     verify_password,
 )
 from hybridal.app.project import Project
-from hybridal.app.web.auth import BrowserOwner, BrowserUser, CurrentProject, Owner, cookie_name, set_project_cookie
+from hybridal.app.web.auth import (
+    Annotator,
+    BrowserOwner,
+    BrowserUser,
+    CurrentProject,
+    Owner,
+    cookie_name,
+    set_project_cookie,
+)
 from hybridal.app.web.middleware import RateLimiter
 from hybridal.app.web.paths import link
 from hybridal.app.web.project_threads import Router, in_thread
@@ -161,6 +170,21 @@ def _limit_attempts(request: Request, name: str) -> None:
     visits: RateLimiter = request.app.state.visits
     visits.acquire(address)
     tries.acquire((address, name.casefold()))
+
+
+class OwnKeys(Schema):
+    """The chosen key of each function of the page Label that has one, by its usual key; {} for the usual keys."""
+
+    keys: dict[CleanStr, CleanStr] = Field(max_length=len(CHANGEABLE_KEYS), examples=[{"s": "x"}])
+
+
+@router.put("/own-keys")
+def choose_keys(given: OwnKeys, user: Annotator, project: CurrentProject, request: Request) -> OwnKeys:
+    """Change one's own keys of the page Label, on all devices."""
+    with project.sessions.begin() as session:
+        set_own_keys(session, user.person, given.keys)
+    request.app.state.sessions.clear()
+    return given
 
 
 class PersonSchema(Schema):

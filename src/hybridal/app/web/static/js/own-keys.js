@@ -1,17 +1,33 @@
-/** Keys that a person has chosen for the functions of the page Label; kept on this device, for all projects. */
+/** Keys that a person has chosen for the functions of the page Label; kept with their account. */
+import { put } from "./api.js";
 import { byId, el } from "./dom.js";
 import { t } from "./i18n.js";
 
-const SETTING = "hybridal.own-keys";
+const BEFORE_ACCOUNTS = "hybridal.own-keys"; // where this browser kept keys before accounts did
+const TAKEN_OVER_BY = "hybridal.own-keys/taken-over-by";
 const ALLOWED = /^[^\s\d]$/u; // digits stay those of the classes
 
+/** @type {Record<string, string>} */
+let keys = {};
+
 /** @returns {Record<string, string>} the chosen key of each function that has one, by its usual key */
-export function ownKeys() {
-  try {
-    return JSON.parse(localStorage.getItem(SETTING)) ?? {};
-  } catch {
-    return {};
-  }
+export const ownKeys = () => keys;
+
+/**
+ * Uses the keys of a person. One who never chose any takes over those of this browser, once per project.
+ * @param {{own_keys: Record<string, string> | null, me: {name: string}}} project
+ */
+export async function useOwnKeys({ own_keys: chosen, me }) {
+  keys = chosen ?? (await takeOver(me.name).catch(() => ({})));
+}
+
+async function takeOver(name) {
+  const kept = JSON.parse(localStorage.getItem(BEFORE_ACCOUNTS));
+  // The other people of this browser begin with the usual keys.
+  if (!kept || (localStorage.getItem(TAKEN_OVER_BY) ?? name) !== name) return {};
+  const reply = await put("/api/own-keys", { keys: kept });
+  localStorage.setItem(TAKEN_OVER_BY, name);
+  return reply.keys;
 }
 
 /** The usual key of the function that a typed key has; "" if its function has another key now. @param {string} typed */
@@ -38,11 +54,23 @@ export function showOwnKeys() {
 export function keyFields(changed) {
   const place = byId("key-fields");
   const functions = [...byId("key-list").querySelectorAll("dt > kbd[data-key]")];
-  const store = (own) => {
-    localStorage.setItem(SETTING, JSON.stringify(own));
+  let saving = Promise.resolve();
+  const use = (own) => {
+    keys = own;
     showOwnKeys();
     changed();
     for (const [field, shown] of fields) field.value = shown.textContent;
+  };
+  const store = (own) => {
+    const before = keys;
+    use(own);
+    byId("keys-problem").textContent = "";
+    saving = saving
+      .then(() => put("/api/own-keys", { keys: own }))
+      .catch((error) => {
+        use(before);
+        byId("keys-problem").textContent = error.message;
+      });
   };
   const fields = functions.map((shown) => {
     const field = el("input", { maxlength: 1, autocomplete: "off", autocapitalize: "off", value: shown.textContent });
