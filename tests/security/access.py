@@ -12,6 +12,7 @@ OPEN = {
     ("POST", "/api/login"),
     ("POST", "/api/join"),
     ("GET", "/login"),
+    ("GET", "/service-worker.js"),
     ("GET", "/join/{token}"),
     ("GET", "/static/{version}/{name:path}"),
 }
@@ -33,6 +34,13 @@ ANNOTATOR = {
     ("POST", "/api/annotations/many"),
     ("POST", "/api/decisions/many"),
     ("POST", "/api/undo/many"),
+    ("PUT", "/api/own-keys"),
+    ("GET", "/comments"),
+    ("GET", "/api/comments"),
+    ("GET", "/api/comments/people"),
+    ("POST", "/api/comments"),
+    ("POST", "/api/comments/answers"),
+    ("POST", "/api/comments/read"),
     ("GET", "/api/texts"),
     ("GET", "/api/texts/{id:path}"),
     ("GET", "/api/classes"),
@@ -108,6 +116,8 @@ OWNER = {
     ("POST", "/api/llm/stop"),
     ("POST", "/api/llm/trial"),
     ("GET", "/api/llm/evaluation"),
+    ("GET", "/api/spending"),
+    ("PUT", "/api/spending/prices"),
 }
 ANNOTATOR_AT_BROWSER = {
     ("POST", "/api/logout"),
@@ -162,6 +172,7 @@ START_OPERATOR = {
     ("PATCH", "/api/projects"),
     ("POST", "/api/projects/delete"),
     ("POST", "/api/projects/duplicate"),
+    ("POST", "/api/projects/archives"),
     ("POST", "/api/projects/import"),
     ("GET", "/api/projects/export/{name}.zip"),
     ("POST", "/api/uploads"),

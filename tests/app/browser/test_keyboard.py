@@ -218,9 +218,11 @@ def test_keys_of_functions_are_chosen_by_each_person(
     assert field.evaluate("field => field.validationMessage") == "Type a letter or a sign; digits are keys of classes."
     field.fill("u")
     assert field.evaluate("field => field.validationMessage") == "“u” has a function already."
-    field.fill("x")
+    with page.expect_response("**/api/own-keys"):
+        field.fill("x")
     shot(page, "own-keys")
     dialog.get_by_role("button", name="Back to the texts").click()
+    page.evaluate("localStorage.clear()")  # as on another device
     page.reload()
     skip = page.get_by_role("button", name="Skip")
     expect(skip).to_have_attribute("aria-keyshortcuts", "x")
@@ -234,14 +236,24 @@ def test_keys_of_functions_are_chosen_by_each_person(
     dialog.get_by_text("Change keys").click()
     dialog.get_by_role("button", name="Usual keys").click()
     expect(skip).to_have_attribute("aria-keyshortcuts", "s")
+    page.route("**/api/own-keys", lambda route: route.abort())
+    field.fill("x")
+    expect(dialog.locator("#keys-problem")).to_have_text("The server cannot be reached.")
+    expect(skip).to_have_attribute("aria-keyshortcuts", "s")
 
 
 def test_a_class_whose_key_is_taken_gets_another(window: Window, tmp_path: Path) -> None:
+    """The keys are those of a browser that kept them before accounts did: its first person takes them over."""
     with served(tmp_path / "q", classes=[f"class number {n}" for n in range(12)]) as app:
         page = window.open(app.link)
         tenth = page.get_by_role("button", name="class number 9")
         expect(tenth).to_have_attribute("aria-keyshortcuts", "a")
         page.evaluate("localStorage.setItem('hybridal.own-keys', JSON.stringify({'.': 'a'}))")
+        page.evaluate("localStorage.setItem('hybridal.own-keys/taken-over-by', 'Ada')")
+        page.reload()
+        expect(tenth).to_have_attribute("aria-keyshortcuts", "a")
+        page.evaluate("localStorage.removeItem('hybridal.own-keys/taken-over-by')")
         page.reload()
         expect(tenth).to_have_attribute("aria-keyshortcuts", "e")  # the others keep theirs
         expect(page.locator("#accept")).to_have_attribute("aria-keyshortcuts", "a")
+        assert me(app.project).own_keys == {".": "a"}

@@ -164,6 +164,24 @@ def test_an_answer_outlives_the_page_of_a_wifi_that_wants_a_password(window: Win
     assert len(app.answers()) == 1
 
 
+def test_a_page_sends_nothing_for_another_person_who_has_signed_in(window: Window, app: Served) -> None:
+    page = window.open(app.link, routed=True)
+    shown(page)
+
+    def other(route: Route) -> None:
+        project = route.fetch().json()
+        route.fulfill(json={**project, "me": {**project["me"], "number": 9}})
+
+    page.route("**/api/annotations", lambda route: route.fulfill(status=403, json={"error": "out of date"}))
+    page.route("**/api/project", other, times=1)
+    with page.expect_navigation():
+        page.keyboard.press("1")
+    assert app.answers() == []
+    page.unroute_all()
+    saved(page)
+    assert len(app.answers()) == 1
+
+
 def test_an_answer_whose_request_hangs_is_sent_again(window: Window, app: Served) -> None:
     page = window.open(app.link, routed=True)
     page.add_init_script(

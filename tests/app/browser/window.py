@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Route, WebError, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    Route,
+    ViewportSize,
+    WebError,
+    expect,
+)
 
 FLAGS = [
     "--no-sandbox",
@@ -34,8 +44,12 @@ expect.set_options(timeout=PATIENCE)
 
 
 def new_person(browser: Browser, routed: bool = True, **options: Any) -> BrowserContext:
-    """A browser without a session. One that is not `routed` is faster, because it caches files."""
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+    """A browser without a session. One that is not `routed` is faster, because it caches files.
+
+    Without service workers, which would answer requests that a test routes, and which take time to start.
+    """
+    usual = {"viewport": {"width": 1280, "height": 800}, "service_workers": "block"}
+    context = browser.new_context(**{**usual, **options})
     context.set_default_timeout(PATIENCE)
     if routed:
         # From the start: Chromium needs a while to watch requests, and those right after a first route slip past it.
@@ -80,10 +94,20 @@ class Window:
         self._contexts.append(context)
         return context
 
-    def open(self, address: str, at: str | None = None, routed: bool = False, **options: Any) -> Page:
+    def open(
+        self,
+        address: str,
+        at: str | None = None,
+        routed: bool = False,
+        viewport: ViewportSize | None = None,
+        reduced_motion: Literal["reduce"] | None = None,
+        color_scheme: Literal["light", "dark"] | None = None,
+        **options: Any,
+    ) -> Page:
         """A page of a new person; `at` is opened after this address has signed them in.
 
-        `routed`: what it asks for can be answered by the test.
+        `routed`: what it asks for can be answered by the test. Other `options` need a browser that is not warm, which
+        has to load all scripts: a second of CPU time.
         """
         if self._used is None and not options:
             context = self._used = self._warm.routed if routed else self._warm.plain
@@ -91,6 +115,10 @@ class Window:
         else:
             context = self.person(routed, **options)
         page = context.new_page()
+        if viewport:
+            page.set_viewport_size(viewport)
+        if reduced_motion or color_scheme:
+            page.emulate_media(reduced_motion=reduced_motion, color_scheme=color_scheme)
         if at is not None:
             context.request.get(address)
             address = f"http://{urlsplit(address).netloc}{at}"

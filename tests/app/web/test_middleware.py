@@ -106,7 +106,7 @@ def test_the_printed_link_lets_the_owner_in_once(project: Project) -> None:
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
-    assert first.get("/api/project").json()["me"] == {"name": "me", "role": "owner"}
+    assert first.get("/api/project").json()["me"] == {"number": 1, "name": "me", "role": "owner"}
     second.get("/", token=login_link.token)
     assert second.get("/api/project").status_code == 401
     assert first.get("/", token=login_link.token).status_code == 303  # opened again, it does no harm

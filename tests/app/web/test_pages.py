@@ -62,7 +62,7 @@ def test_a_role_opens_exactly_the_pages_of_its_menu(client: Client, role: str) -
     assert menu is not None
     assert re.findall(r'href="([^"]*)"', menu[0]) == opened
     assert {user.get(path).status_code for path in PATHS} <= {200, 403}
-    assert len(opened) == {"annotator": 4, "reviewer": 7, "owner": 9}[role]
+    assert len(opened) == {"annotator": 5, "reviewer": 8, "owner": 10}[role]
 
 
 @pytest.mark.parametrize("path", ALL)
@@ -108,6 +108,20 @@ def test_static_files_are_kept_for_ever_under_the_name_of_their_version(client: 
     assert answer.headers["content-type"].startswith("text/javascript")
     assert "immutable" in answer.headers["cache-control"]
     assert client().get("/").headers["cache-control"] == "no-store"
+
+
+def test_the_service_worker_is_checked_for_updates_and_names_no_address_of_data(client: Client) -> None:
+    answer = client(role=None).get("/service-worker.js")
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert answer.headers["cache-control"] == "no-cache"
+    assert "/api/" not in answer.text
+
+
+@pytest.mark.parametrize("role", ["annotator", "owner"])
+def test_a_page_names_the_person_and_project_as_the_api_does(client: Client, role: str) -> None:
+    user = client(role)
+    about = user.get("/api/project").json()
+    assert f'data-owner="{about["id"]}/{about["me"]["number"]}"' in user.get("/").text
 
 
 @pytest.mark.parametrize("name", ["js/none.js", "%2e%2e/pages.py", "..%2f..%2fpages.py", "js", ""])

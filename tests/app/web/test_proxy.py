@@ -62,8 +62,8 @@ def come(behind: FastAPI, name: str | None, client: tuple[str, int] = PROXY) -> 
 def test_a_person_signed_in_by_the_proxy_gets_the_role_set_by_the_owner(behind: FastAPI, project: Project) -> None:
     name_owner(project, "ada@example.org")
     ada, zoe = come(behind, "ada@example.org"), come(behind, "Zoë")
-    assert ada.get("/api/project").json()["me"] == {"name": "ada@example.org", "role": "owner"}
-    assert zoe.get("/api/project").json()["me"] == {"name": "Zoë", "role": "annotator"}
+    assert ada.get("/api/project").json()["me"] == {"number": 1, "name": "ada@example.org", "role": "owner"}
+    assert zoe.get("/api/project").json()["me"] == {"number": 2, "name": "Zoë", "role": "annotator"}
     assert zoe.get("/").status_code == 200
     label = {"key": "k", "text": "t1", "action": "label", "class": "a"}
     assert zoe.post("/api/annotations", json=label).status_code == 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from functools import partial
 from secrets import compare_digest
@@ -36,7 +36,6 @@ from hybridal.app.web.error_responses import error_response
 from hybridal.app.web.paths import link, path_of
 from hybridal.app.web.project_threads import in_thread
 from hybridal.app.web.proxy import signed_in_as
-from hybridal.app.web.uploads import FILE_TOO_LARGE, LARGEST_FILE
 from hybridal.errors import UserError
 from hybridal.sentences import translatable
 
@@ -120,12 +119,12 @@ class AccessMiddleware:
     """Authenticate every request before a route runs or a body is read, so that no route can forget to."""
 
     def __init__(
-        self, app: ASGIApp, login_link: LoginLink | None, limit: RateLimiter, uploads: Collection[str] = ()
+        self, app: ASGIApp, login_link: LoginLink | None, limit: RateLimiter, uploads: Mapping[str, int] | None = None
     ) -> None:
         self.app = app
         self.login_link = login_link
         self.limit = limit
-        self.uploads = uploads  # paths whose body may hold a file
+        self.uploads = uploads or {}  # the largest file that a body may hold, by path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -142,8 +141,8 @@ class AccessMiddleware:
             if answer := await self._authorize(request):
                 await answer(scope, receive, sending)
             else:
-                is_upload = path_of(request) in self.uploads
-                await self.app(scope, limited_body(request, receive, is_upload), sending)
+                largest_file = self.uploads.get(path_of(request), 0)
+                await self.app(scope, limited_body(request, receive, largest_file), sending)
         except Exception as error:
             if started:
                 raise
@@ -259,11 +258,12 @@ def _check(request: Request, found: User | None) -> None:
         raise ForbiddenError(translatable("This page is out of date; reload it."))
 
 
-def limited_body(request: Request, receive: Receive, is_upload: bool) -> Receive:
+def limited_body(request: Request, receive: Receive, largest_file: int) -> Receive:
     """Refuse a body whose Content-Length is too large, and stop reading one that becomes too large."""
     largest, sentence = LARGEST_BODY, "The request is too large; the limit is 1 MB."
-    if is_upload:
-        largest, sentence = LARGEST_FILE + LARGEST_BODY, FILE_TOO_LARGE
+    if largest_file:
+        largest += largest_file
+        sentence = f"The file is too large; the limit is {largest_file // 1_000_000} MB."
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length) > largest:
         raise TooLargeError(sentence)

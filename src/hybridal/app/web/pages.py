@@ -60,6 +60,7 @@ PAGES = (
     Page("/export", "export", translatable("Export"), "reviewer"),
     Page("/people", "people", translatable("People"), "owner"),
     Page("/settings", "settings", translatable("Settings"), "owner"),
+    Page("/comments", "comments", translatable("Comments"), is_personal=True),
     Page("/programs", "programs", translatable("Programs"), is_personal=True),
 )
 
@@ -83,6 +84,7 @@ def _frame(page: Page) -> Callable[[Request], Response]:
         facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "user": user}
         facts["operator"] = getattr(request.state, "operator", False)
         settings = project_of(request).settings()
+        facts["owner"] = f"{settings['key']}/{user.person.number}"
         facts |= {"guidelines": settings["guidelines"], "columns": settings["columns"], "protocols": [*PRESETS]}
         facts["multi_label"] = settings["multi_label"]
         facts |= {"events": EVENTS, "largest_file": LARGEST_FILE}
@@ -137,6 +139,13 @@ def static(version: str, name: str) -> Response:
     if name in _messages():
         return JSONResponse(translation(_messages()[name]).as_json(), headers=_FOR_EVER)
     return PlainTextResponse("File not found.", 404)
+
+
+@router.get("/service-worker.js")
+def service_worker() -> Response:
+    """The script that opens the page Label without a connection, at the path whose pages it may serve."""
+    path = _static_files()["js/service-worker.js"]
+    return FileResponse(path, media_type=_TYPES[".js"], headers={"Cache-Control": "no-cache"})
 
 
 _FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}

@@ -24,14 +24,23 @@ let csrfToken = "";
 /** The address of a page or route, with the project's prefix on a server with several projects. */
 export const link = (path) => document.documentElement.dataset.root + path;
 
-/** The project, the person and the classes; also renews the CSRF token. */
-export const getProject = () => getWithToken("/api/project");
+/** The project and the person whose page this is; their answers must never be sent as those of others. */
+export const ownerOf = ({ id, me }) => `${id}/${me.number}`;
 
-/** The same for the start page of a server with several projects. */
-export const getProjects = () => getWithToken("/api/projects");
+/** The project, the person and the classes; also renews the CSRF token. Reloads a page that is another person's. */
+export async function getProject() {
+  const found = await get("/api/project");
+  if (ownerOf(found) !== document.documentElement.dataset.owner) {
+    location.reload();
+    throw new ApiError(0, t("Another person has signed in with this browser."));
+  }
+  csrfToken = found.csrf_token;
+  return found;
+}
 
-async function getWithToken(path) {
-  const found = await get(path);
+/** The projects for the start page of a server with several; also renews the CSRF token. */
+export async function getProjects() {
+  const found = await get("/api/projects");
   csrfToken = found.csrf_token;
   return found;
 }
@@ -78,11 +87,25 @@ function parsed(text) {
   }
 }
 
-/** Downloads a file. @param {string} address with the project's prefix */
-export async function getFile(address) {
+/**
+ * Downloads a file, which the browser may keep on disk meanwhile.
+ * @param {string} address with the project's prefix @param {(bytes: number) => unknown} onProgress
+ */
+export async function getFile(address, onProgress = () => {}) {
   const reply = await send("GET", address);
   if (!reply.ok) throw errorOf(reply, await json(reply));
-  return reply.blob();
+  let received = 0;
+  const counted = new TransformStream({
+    transform(part, parts) {
+      onProgress((received += part.length));
+      parts.enqueue(part);
+    },
+  });
+  try {
+    return await new Response(reply.body.pipeThrough(counted)).blob();
+  } catch {
+    throw new ApiError(0, t("The server cannot be reached."));
+  }
 }
 
 async function requestJson(method, path, body, seconds = body ? WRITE_TIMEOUT : READ_TIMEOUT) {

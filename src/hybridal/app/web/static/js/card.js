@@ -1,10 +1,13 @@
 /** The card with the text to label, its flag and its comment. */
+import { Addressee } from "./addressee.js";
 import { onPress } from "./controls.js";
 import { byId, el, bdi } from "./dom.js";
 import { t, tParts } from "./i18n.js";
 
 export class Card {
-  constructor() {
+  /** @param {(to: number | null, comment: string) => boolean} send sends a comment; returns whether it is on its way */
+  constructor(send) {
+    this.send = send;
     this.body = byId("body");
     this.text = byId("text");
     this.empty = byId("empty");
@@ -13,6 +16,10 @@ export class Card {
     this.commentButton = byId("comment");
     this.commentField = byId("comment-text");
     this.reasonField = byId("reason");
+    this.addressee = new Addressee(this.commentField, byId("comment-to"), byId("mentions"));
+    this.addressee.addEventListener("ready", () => (byId("addressed").hidden = false));
+    this.addressee.addEventListener("change", () => this.#showAddressee());
+    onPress(byId("comment-send"), () => this.sendComment() && this.#leaveNote());
     onPress(this.flag, () => this.toggleFlag());
     onPress(this.commentButton, () => this.toggleComment());
     for (const field of [this.commentField, this.reasonField]) field.addEventListener("keydown", (event) => this.#leaveComment(event));
@@ -53,15 +60,27 @@ export class Card {
     this.#note("", false);
   }
 
-  /** The flag and comment that are sent with the annotation. */
+  /** The flag and comment that are sent with the annotation; an addressed comment is not. */
   get remarks() {
     const flagged = this.flag.getAttribute("aria-pressed") === "true";
-    return { flagged, comment: this.commentField.value.trim(), ...(this.reasonField.value && { reason: this.reasonField.value }) };
+    const comment = this.addressee.to === undefined ? this.commentField.value.trim() : "";
+    return { flagged, comment, ...(this.reasonField.value && { reason: this.reasonField.value }) };
   }
 
   /** Whether the person has entered something that replacing the text would discard. */
   get isRemarked() {
-    return this.remarks.flagged || this.remarks.comment !== "" || this.reasonField.value !== "" || !this.note.hidden;
+    return this.remarks.flagged || this.commentField.value.trim() !== "" || this.reasonField.value !== "" || !this.note.hidden;
+  }
+
+  /** Sends an addressed comment, if there is one. @returns {boolean} whether none is left to send */
+  sendComment() {
+    const comment = this.commentField.value.trim();
+    const { to, name } = this.addressee;
+    if (to === undefined || !comment) return true;
+    if (!this.send(to, comment)) return false;
+    byId("last").textContent = t("Sent to {name}", { name });
+    this.commentField.value = "";
+    return true;
   }
 
   clearRemarks() {
@@ -79,19 +98,31 @@ export class Card {
     if (this.note.hidden) return;
     this.cameFrom = document.activeElement;
     this.commentField.focus();
+    this.addressee.load().catch(() => {}); // without a connection, comments can only be saved with a label
   }
 
   #leaveComment(event) {
     if (event.key !== "Escape" && (event.key !== "Enter" || event.shiftKey)) return;
     event.preventDefault();
+    if (event.key === "Escape" || event.target !== this.commentField || this.sendComment()) this.#leaveNote();
+  }
+
+  #leaveNote() {
     this.#note(this.commentField.value, this.remarks.flagged, this.reasonField.value);
     // Return the focus. If a key opened the comment, nothing had the focus, and single keys work again.
-    event.target.blur();
+    document.activeElement.blur();
     this.cameFrom.focus();
+  }
+
+  #showAddressee() {
+    const isAddressed = this.addressee.to !== undefined;
+    byId("comment-send").hidden = !isAddressed;
+    byId("comment-label").textContent = isAddressed ? t("Comment") : t("Comment, saved with your label");
   }
 
   #note(comment, flagged, reason = "") {
     this.commentField.value = comment;
+    if (!comment) this.addressee.clear();
     this.reasonField.value = reason;
     this.note.hidden = true;
     this.commentButton.setAttribute("aria-expanded", "false");

@@ -17,8 +17,10 @@ import { listen } from "./keys.js";
 import { LookAlikes } from "./look-alikes.js";
 import { newClassDialog } from "./new-class.js";
 import { predicted, proposed, suggested } from "./proposals.js";
+import { OfflineCopy } from "./offline-copy.js";
 import { OfflineNote } from "./offline-note.js";
-import { usualKey } from "./own-keys.js";
+import { answeredText, COMMENTS_PATH } from "./outbox.js";
+import { useOwnKeys, usualKey } from "./own-keys.js";
 import { Question } from "./question.js";
 import { ReasonsToggle } from "./reasons-toggle.js";
 import { Queue } from "./queue.js";
@@ -35,10 +37,11 @@ const HTTP_GONE = 410; // the text was deleted
 // without one was meant for the text before.
 const MIN_READING_MS = 250;
 
-const { project, outbox, trainer } = await frame;
+const { project, outbox, trainer, kept } = await frame;
+await useOwnKeys(project);
 const { role } = project.me;
 const mayDefine = role === "owner" || (role === "reviewer" && project.settings.open_classes);
-const card = new Card();
+const card = new Card((to, comment) => store({ path: COMMENTS_PATH, body: { key: newKey(), text: queue.current.id, to, comment } }));
 const sidePanel = new SidePanel();
 const lookAlikes = new LookAlikes();
 const several = project.multi_label;
@@ -55,8 +58,9 @@ const fetchNext = async (n, afresh) => {
   return found;
 };
 const fetchSpare = (n) => get("/api/next/spare", { n });
-const queue = new Queue(fetchNext, outbox.waiting.map(({ body }) => body.text).filter(Boolean), recheck.isOn ? undefined : fetchSpare);
+const queue = recheck.isOn ? new Queue(fetchNext, outbox.texts) : new Queue(fetchNext, outbox.texts, fetchSpare, kept);
 const offline = new OfflineNote(outbox, queue);
+const copy = recheck.isOn ? null : new OfflineCopy(project, queue);
 recallDialog(nextChoice, role !== "annotator", () => whenNotRemarking(() => queue.restart()));
 const reasons = byId("why") && project.settings.show_predictions ? new ReasonsToggle(byId("why"), () => card.text.firstChild, () => project.classes) : null;
 const defineClass = newClassDialog(() => showErrors(refresh));
@@ -149,6 +153,7 @@ function annotate(what, names, sentence) {
   if (isBounce && !card.isRemarked) return;
   if (at - changedAt < MIN_READING_MS) return;
   // Store first: if the browser cannot store the annotation, stay on this text.
+  if (!card.sendComment()) return;
   const body = { key, text: queue.current.id, ...what, ...copies, ...remarks, codebook: project.codebook };
   if (!store({ path: "/api/annotations", body })) return;
   done.push({ item: queue.current, key, names, at, asked });
@@ -233,7 +238,13 @@ function show(before) {
   markKeywords(item ? card.text.firstChild : null, project.classes);
   reasons?.show(item);
   goal();
+  saveCopy();
   refill();
+}
+
+/** Keeps the texts for a reload without a connection. A browser that cannot keep them works as before. */
+function saveCopy() {
+  copy?.save().catch(() => {});
 }
 
 function sentenceOf(names) {
@@ -350,6 +361,7 @@ outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
   if (!reply.counts) return; // a text was left for later
   project.counts = reply.counts;
   goal();
+  saveCopy();
   if (reply.counts.labelled === reply.counts.texts) showErrors(advise);
 });
 outbox.addEventListener("refused", ({ detail: { message, status } }) => {
@@ -360,13 +372,13 @@ outbox.addEventListener("refused", ({ detail: { message, status } }) => {
 });
 document.addEventListener("visibilitychange", () => document.hidden || showErrors(renewLeases));
 // A page that stays open for hours gets new classes too. Ignore errors: the trainer's bar reports a lost connection.
-setInterval(() => document.hidden || refresh(true).catch(() => {}), REFRESH_MS);
-const fillSpare = () => document.hidden || queue.fillSpare().catch(() => {});
+setInterval(() => document.hidden || refresh(true).then(() => offline.isUnreachable && refill()).catch(() => {}), REFRESH_MS);
+const fillSpare = () => document.hidden || queue.fillSpare().then(saveCopy).catch(() => {});
 setInterval(fillSpare, SPARE_MS);
-addEventListener("online", () => (fillSpare(), refill()));
+addEventListener("online", () => (fillSpare(), refill(), refresh(true).catch(() => {})));
 addEventListener("storage", ({ key, newValue }) => {
   // The same person answered in another tab.
-  if (newValue && key.startsWith(outbox.prefix)) whenNotRemarking(() => queue.drop(JSON.parse(newValue).body.text));
+  if (newValue && key.startsWith(outbox.prefix)) whenNotRemarking(() => queue.drop(answeredText(JSON.parse(newValue))));
 });
 
 onPress(byId("accept"), accept);
@@ -403,10 +415,13 @@ listen((key) => {
 }, usualKey);
 
 buttons.show(project.classes);
+if (kept) queue.takeSpare();
 show();
+if (kept) offline.show(true); // before the first request fails, which may take long
 fillSpare();
+copy?.start().catch(() => {});
 
 const advise = async () => showAdvice(await get("/api/progress"));
 trainer.addEventListener("round", () => showErrors(advise));
 // After the first text, which must not wait for the advice.
-await showErrors(advise);
+if (!kept) await showErrors(advise);

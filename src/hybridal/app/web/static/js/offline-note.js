@@ -3,7 +3,8 @@ import { byId, setText } from "./dom.js";
 import { t, tn } from "./i18n.js";
 
 export class OfflineNote {
-  #isUnreachable = false;
+  /** Whether the last request for texts did not reach the server. */
+  isUnreachable = false;
 
   /** @param {import("./outbox.js").Outbox} outbox @param {import("./queue.js").Queue} queue */
   constructor(outbox, queue) {
@@ -14,8 +15,8 @@ export class OfflineNote {
   }
 
   /** @param {boolean} isUnreachable whether the last request for texts did not reach the server */
-  show(isUnreachable = this.#isUnreachable && this.outbox.failures > 0) {
-    this.#isUnreachable = isUnreachable;
+  show(isUnreachable = this.isUnreachable && this.outbox.failures > 0) {
+    this.isUnreachable = isUnreachable;
     const isLost = isUnreachable || !navigator.onLine || (this.outbox.failures > 0 && !this.outbox.problem);
     setText(byId("offline"), isLost ? this.#sentence() : "");
   }
@@ -25,7 +26,7 @@ export class OfflineNote {
     const sentences = [
       t("No connection."),
       waiting ? tn("{n} answer waits on this device and is sent later.", "{n} answers wait on this device and are sent later.", waiting) : "",
-      tn("{n} text is ready to label.", "{n} texts are ready to label.", this.queue.ready),
+      tn("{n} text is ready to label.", "{n} texts are ready to label.", this.queue.held.length),
     ];
     return sentences.filter(Boolean).join(" ");
   }

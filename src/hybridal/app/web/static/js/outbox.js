@@ -2,6 +2,11 @@
 
 /** @typedef {{path: string, body: {key: string, [name: string]: unknown}}} Message */
 
+export const COMMENTS_PATH = "/api/comments";
+
+/** The text that a message answers; a comment answers none. @param {Message} message @returns {string | undefined} */
+export const answeredText = ({ path, body }) => (path === COMMENTS_PATH ? undefined : body.text);
+
 /** Seconds until the next attempt: exponential back-off with jitter. @param {number} failures in a row */
 export function backoff(failures) {
   return Math.min(30, 0.5 * 2 ** failures) * (0.75 + Math.random() / 2);
@@ -31,6 +36,13 @@ export class Outbox extends EventTarget {
   /** @returns {Message[]} oldest first */
   get waiting() {
     return this.#names().map((name) => JSON.parse(this.storage.getItem(name)));
+  }
+
+  /** The texts whose annotation waits and is not taken back. @returns {string[]} */
+  get texts() {
+    const { waiting } = this;
+    const undone = new Set(waiting.map(({ body }) => body.undoes).filter(Boolean));
+    return waiting.filter(({ body }) => !undone.has(body.key)).map(answeredText).filter(Boolean);
   }
 
   /** @param {Message} message */

@@ -26,11 +26,13 @@ export class Queue {
    * @param {(n: number, afresh: boolean) => Promise<{items: Item[]}>} fetchNext `afresh`: release the texts leased so far
    * @param {Iterable<string>} answered texts whose annotations are still in the outbox
    * @param {(n: number) => Promise<{items: Item[]}>} [fetchSpare] texts for a time without a connection
+   * @param {Item[]} [spare] those that this device has kept
    */
-  constructor(fetchNext, answered = [], fetchSpare = async () => ({ items: [] })) {
+  constructor(fetchNext, answered = [], fetchSpare = async () => ({ items: [] }), spare = []) {
     this.fetchNext = fetchNext;
     this.fetchSpare = fetchSpare;
     this.#answered = new Set(answered);
+    this.#spare = spare;
   }
 
   /** @returns {Item | undefined} */
@@ -38,10 +40,10 @@ export class Queue {
     return this.#items[0];
   }
 
-  /** How many texts can be labelled without a connection. */
-  get ready() {
+  /** The texts that can be labelled without a connection. @returns {Item[]} */
+  get held() {
     const held = new Set(this.#items.map(({ id }) => id));
-    return held.size + this.#spare.filter((item) => !held.has(item.id) && !this.#isAnswered(item)).length;
+    return [...this.#items, ...this.#spare.filter((item) => !held.has(item.id) && !this.#isAnswered(item))];
   }
 
   /** Replaces the texts for a time without a connection. */
@@ -51,8 +53,7 @@ export class Queue {
 
   /** Goes on with one of the spare texts, which the server does not know as leased. */
   takeSpare() {
-    const held = new Set(this.#items.map(({ id }) => id));
-    const item = this.#spare.find(({ id }) => !held.has(id) && !this.#answered.has(id));
+    const item = this.held[this.#items.length];
     if (!item) return;
     this.#putBack.add(item.id);
     this.#items.push(item);

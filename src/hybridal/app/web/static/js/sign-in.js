@@ -2,9 +2,12 @@
 import { link, post } from "./api.js";
 import { onSubmit } from "./controls.js";
 import { byId } from "./dom.js";
+import { deleteCopy } from "./offline-copy.js";
 
 const form = byId("sign-in");
 if (form) onSubmit(form, enter);
+// This browser is not signed in any more, perhaps because its session has expired.
+if (location.pathname === link("/login")) deleteCopy().catch(() => {});
 
 async function enter() {
   const { token } = form.dataset;

@@ -3,6 +3,7 @@ import { get, link } from "./api.js";
 import { facts, setBadges } from "./badges.js";
 import { classChecks } from "./class-checks.js";
 import { classSelect } from "./class-select.js";
+import { commentSection, markThreadsRead } from "./comment-threads.js";
 import { contextList } from "./context-list.js";
 import { onSubmit } from "./controls.js";
 import { el, bdi } from "./dom.js";
@@ -12,13 +13,16 @@ import { deleteButton } from "./delete-texts.js";
 import { idempotentPost } from "./idempotent-post.js";
 import { Reasons } from "./reasons.js";
 import { reasonName, reasonSelect } from "./skip-reasons.js";
+import { showErrors } from "./toast.js";
 
 /**
  * @param {string} id
  * @param {{classes: {name: string}[], multi_label: boolean, me: {name: string, role: string}}} project
  * @param {() => void} changed
+ * @param {number | null} [thread] the comments to scroll to
+ * @returns {Promise<HTMLDialogElement>}
  */
-export async function openText(id, project, changed) {
+export async function openText(id, project, changed, thread = null) {
   const item = await get(`/api/texts/${encodeURIComponent(id)}`);
   const decides = decidesForOthers(item, project.me);
   const own = currentAnnotation(item.annotations, project.me);
@@ -60,13 +64,17 @@ export async function openText(id, project, changed) {
         el("a", { class: "button plain", href: link(`/texts?${new URLSearchParams({ like: id, state: "unlabelled" })}`) }, t("More like this")),
         el("button", { type: "button", class: "plain", onclick: () => dialog.close() }, t("Close")),
       ),
-      el("h3", {}, t("History")),
-      history(item.annotations, project.classes),
     ),
+    el("div", { class: "stack item" }, commentSection(item), el("h3", {}, t("History")), history(item.annotations, project.classes)),
   );
   onSubmit(dialog.firstChild, save);
   document.body.append(dialog);
   dialog.showModal();
+  const opened = dialog.querySelector(`[data-thread="${thread}"]`);
+  opened?.scrollIntoView({ block: "nearest" });
+  opened?.querySelector("textarea").focus({ preventScroll: true });
+  showErrors(() => markThreadsRead(item.threads));
+  return dialog;
 
   async function save() {
     const answer = choice.answer();
