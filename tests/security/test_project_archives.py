@@ -15,9 +15,12 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, inspect
 
-from hybridal.app.exchange import project_archive
-from hybridal.app.exchange.project_archive import archive_parts, import_project
+from hybridal.app.exchange import archive_reader
+from hybridal.app.exchange.archive_export import archive_parts
+from hybridal.app.exchange.project_archive import import_project
 from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.comments import begin_thread
+from hybridal.app.people import User
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 
@@ -32,6 +35,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Entries:
     with closing(make(tmp_path_factory.mktemp("export") / "p", texts=3)) as project:
         with project.sessions.begin() as session:
             annotate(session, me(project), "t1", "label", class_name="a", key="1")
+            begin_thread(session, User(me(project), "", ""), "t1", None, "why?", "1")
         content = b"".join(archive_parts(project))
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
@@ -109,7 +113,7 @@ def test_a_table_that_is_there_twice_is_refused(whole: Entries, tmp_path: Path) 
 def test_a_bomb_is_refused_before_it_is_unpacked(
     whole: Entries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(project_archive, "ANY_RATIO_BYTES", 10_000_000)
+    monkeypatch.setattr(archive_reader, "ANY_RATIO_BYTES", 10_000_000)
     path = packed(tmp_path / "x.zip", {**whole, "tables/texts.jsonl": b" " * 50_000_000})
     assert path.stat().st_size < 200_000
     refused(path, tmp_path, "too large when it is unpacked")
@@ -127,7 +131,7 @@ def test_a_bomb_that_lies_about_its_size_is_refused(whole: Entries, tmp_path: Pa
 def test_a_line_without_an_end_is_not_read_into_memory(
     whole: Entries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(project_archive, "MAX_LINE", 100)
+    monkeypatch.setattr(archive_reader, "MAX_LINE", 100)
     refused(packed(tmp_path / "x.zip", with_value(whole, "texts", "body", "x" * 200)), tmp_path, "cannot be read")
 
 
@@ -197,6 +201,7 @@ def test_damage_is_noticed(whole: Entries, tmp_path: Path) -> None:
     [
         ("schedule", "subprocess.Popen:true"),
         ("schedule", "hybrid:os.system"),
+        ("prices", {"people": -1}),
         ("acquisition", "hybridal.testing.common.Own"),
         ("acquisition", "../own.py"),
         ("unknown", 1),
@@ -237,6 +242,8 @@ def test_addresses_and_keys_of_a_language_model_are_not_taken_over(whole: Entrie
         ("people", "number", 10**30),
         ("people", "name", "\ud800"),
         ("people", "active", 1),
+        ("people", "own_keys", ["s"]),
+        ("people", "own_keys", {"s": {"x": 1}}),
         ("texts", "body", None),
         ("texts", "body", {"$gt": ""}),
         ("texts", "random_order", "soon"),
@@ -245,6 +252,9 @@ def test_addresses_and_keys_of_a_language_model_are_not_taken_over(whole: Entrie
         ("annotations", "text_row", 99),
         ("annotations", "class_number", 99),
         ("annotations", "action", "delete"),
+        ("comment_threads", "newest", 99),
+        ("comment_threads", "to_person", 99),
+        ("comments", "body", "x" * 2001),
         ("classes", "archived", "gone"),
         ("classes", "merged_into", 99),
     ],

@@ -10,9 +10,9 @@ import pytest
 import uvicorn
 from playwright.sync_api import Page, expect
 
-from hybridal.app.labelling.annotations import annotate
 from hybridal.app.serve import HERE, bind
 from hybridal.app.trainer import supervisor
+from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.trainer_slots import TrainerQueue
 from hybridal.app.web import host
 from hybridal.app.web.auth import LoginLink
@@ -21,7 +21,8 @@ from hybridal.app.web.operator import Operator
 from hybridal.app.web.start import create_start_app
 from hybridal.testing.small import toy_file
 
-from ..made_up import make, me
+from ..made_up import make
+from ..trainer.projects import label_some, made
 from .axe import Axe
 from .test_looks import CONTRASTS, NAMELESS
 from .window import HURRY, Window
@@ -181,25 +182,29 @@ def test_a_project_is_renamed_and_deleted_in_the_browser(
 def test_a_project_is_duplicated_exported_and_imported_in_the_browser(
     window: Window, tmp_path: Path, axe: Axe, shot: Callable[[Page, str], None]
 ) -> None:
-    project = make(tmp_path / "all" / "old", classes=("a",))
-    with project.sessions.begin() as session:
-        annotate(session, me(project), "t1", "label", class_name="a", key="1")
+    project = made(tmp_path / "all" / "old", backbone="tiny")
+    label_some(project, 6, 6)
+    cycle = Cycle(project)
+    cycle.start()
+    assert cycle.turn()
     project.close()
     with served(tmp_path / "all") as link:
         page = window.open(link)
         dialog, cards = page.get_by_role("dialog"), page.locator("#projects > li")
-        page.get_by_role("button", name="Manage made up").click()
-        expect(dialog.get_by_label("Name of the copy")).to_have_value("Copy of made up")
+        page.get_by_role("button", name="Manage toys").click()
+        expect(dialog.get_by_label("Name of the copy")).to_have_value("Copy of toys")
         dialog.get_by_role("button", name="Duplicate").click()
-        expect(cards.filter(has_text="/p/Copy-of-made-up")).to_contain_text("1 of 20 labels")
-        page.get_by_role("button", name="Manage made up").click()
-        dialog.get_by_label("Copy labels and people too").uncheck()
+        expect(cards.filter(has_text="/p/Copy-of-toys")).to_contain_text("12 of 90 labels, 90 texts, round 1")
+        page.get_by_role("button", name="Manage toys").click()
+        dialog.get_by_label("Copy labels, people and model too").uncheck()
         dialog.get_by_role("button", name="Duplicate").click()
-        expect(page.locator("#manage-problem")).to_contain_text("There is a folder 'Copy-of-made-up' already")
+        expect(page.locator("#manage-problem")).to_contain_text("There is a folder 'Copy-of-toys' already")
         dialog.get_by_label("Name of the copy").fill("Fresh")
         dialog.get_by_role("button", name="Duplicate").click()
         expect(cards.filter(has_text="/p/Fresh")).to_contain_text("No label yet")
-        page.get_by_role("button", name="Manage made up").click()
+        page.get_by_role("button", name="Manage toys").click()
+        dialog.get_by_label("With the model").check()
+        shot(page, "export-project")
         with page.expect_download() as download:
             dialog.get_by_role("link", name="Export the project").click()
         download.value.save_as(tmp_path / "whole.zip")
@@ -207,13 +212,19 @@ def test_a_project_is_duplicated_exported_and_imported_in_the_browser(
         page.get_by_role("heading", name="Import a project").click()
         assert axe.faults(page) == []
         page.get_by_label("Exported project").set_input_files(tmp_path / "all" / "old" / "project.json")
-        page.get_by_role("button", name="Import").click()
         expect(page.locator("#import .problem")).to_have_text("This file is not the export of a project.")
         shot(page, "import-project")
         page.get_by_label("Exported project").set_input_files(tmp_path / "whole.zip")
+        expect(page.locator("#import-status")).to_have_text("“toys” can be imported.")
+        expect(page.get_by_label("Import its model too (1 MB)")).to_be_checked()
         page.get_by_label("Name on this server").fill("Moved")
+        page.locator("#import-status").scroll_into_view_if_needed()
+        shot(page, "import-model")
         page.get_by_role("button", name="Import").click()
-        expect(page.locator("#import-status")).to_have_text("“Moved” is imported.")
-        expect(cards.filter(has_text="/p/Moved")).to_contain_text("1 of 20 labels")
+        expect(page.locator("#import-status")).to_have_text("“Moved” is imported.", timeout=90_000)
+        expect(cards.filter(has_text="/p/Moved")).to_contain_text("12 of 90 labels, 90 texts, round 1")
         cards.filter(has_text="/p/Moved").get_by_role("link", name="Moved").click()
-        expect(page.locator("#text")).to_contain_text("text")
+        page.wait_for_url("**/p/Moved/")
+        page.goto(f"{page.url}texts")
+        page.get_by_label("Order").select_option("most certain")
+        expect(page.locator(".item").first).to_contain_text("%")

@@ -7,21 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
-from hybridal.app.db.schema import AccessToken, Annotation, Base, Person, Text
+from hybridal.app.db.schema import AccessToken, Annotation, Base, Person, Setting, Text
+from hybridal.app.exchange.archive_export import archive_parts
+from hybridal.app.exchange.archive_reader import ProjectArchive
+from hybridal.app.exchange.archive_tables import exported_tables
 from hybridal.app.exchange.project_archive import (
-    ProjectArchive,
-    archive_parts,
     copy_without_labels,
-    exported_tables,
     import_project,
 )
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.classes import ClassEntry
+from hybridal.app.labelling.comments import answer, begin_thread
 from hybridal.app.labelling.text_source import Source
-from hybridal.app.people import add_person
+from hybridal.app.people import User, add_person
 from hybridal.app.project import Project
 
 from ..made_up import check_books, consensus, make, me, merge_classes, people
@@ -38,8 +39,11 @@ def labelled(tmp_path: Path) -> Project:
             [(me(project), "t1", "a"), (other, "t1", "b"), (me(project), "t2", "c"), (other, "t2", "c")]
         ):
             annotate(session, who, id, "label", class_name=name, comment="why", key=str(number))
+        thread = begin_thread(session, User(other, "", ""), "t1", me(project).number, "why?", "c1")
+        answer(session, User(me(project), "", ""), thread, "so", done=True, key="c2")
         merge_classes(session, 1, 3)
         session.get_one(Person, me(project).number).password = "a hash"
+        session.get_one(Person, me(project).number).own_keys = {"s": "x"}
         session.add(AccessToken(digest="x", name="n", role="owner", person_number=me(project).number))
     return project
 
@@ -132,6 +136,16 @@ def test_an_encoder_that_this_server_does_not_offer_is_replaced(tmp_path: Path) 
         import_project(path, tmp_path / name, title="p", encoders=["auto", "tiny"], trusted=trusted)
         with closing(Project.open(tmp_path / name)) as copy:
             assert copy.setting("backbone") == backbone
+
+
+def test_a_project_that_records_no_encoder_keeps_that_of_its_time(tmp_path: Path) -> None:
+    with closing(make(tmp_path / "p")) as project:
+        with project.sessions.begin() as session:
+            session.execute(delete(Setting).where(Setting.name == "backbone"))
+        path = exported(project, tmp_path / "whole.zip")
+    import_project(path, tmp_path / "new", title="p", encoders=["auto", "minilm"])
+    with closing(Project.open(tmp_path / "new")) as copy:
+        assert copy.setting("backbone") == "minilm"
 
 
 def test_long_texts_that_are_almost_the_same_are_imported_too(tmp_path: Path) -> None:

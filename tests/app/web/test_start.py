@@ -122,6 +122,8 @@ def test_the_operator_sees_all_projects_and_opens_each_as_its_owner(folder: Path
         assert "Path=/p/old%20news/;" in entered.headers["set-cookie"]
         assert "All projects" in operator.get("/p/old%20news/").text
         assert operator.get("/p/old%20news/api/project").json()["me"]["role"] == "owner"
+        assert operator.get("/p/old%20news/service-worker.js").status_code == 200  # its scope is the project
+        assert operator.get("/service-worker.js").status_code == 404
         assert operator.get("/p/mails/api/project").status_code == 401  # each project has its own sessions
 
 
@@ -166,8 +168,8 @@ def test_proxy_header_identifies_the_operator(folder: Path) -> None:
         bob = come("bob")
         assert (bob.get("/").headers["location"], bob.get("/api/projects").status_code) == ("/login", 401)
         assert "only for the person who runs the server" in bob.get("/login").text
-        assert bob.get("/p/mails/api/project").json()["me"] == {"name": "bob", "role": "annotator"}
-        assert come("ada").get("/p/mails/api/project").json()["me"] == {"name": "me", "role": "owner"}
+        assert bob.get("/p/mails/api/project").json()["me"] == {"number": 2, "name": "bob", "role": "annotator"}
+        assert come("ada").get("/p/mails/api/project").json()["me"] == {"number": 1, "name": "me", "role": "owner"}
         assert "All projects" in come("ada").get("/p/mails/").text
         for name, status in (("me", 403), ("", 401)):  # "me" is the owner before anybody named them
             assert come(name).get("/p/old%20news/api/project").status_code == status
@@ -481,12 +483,15 @@ def test_a_project_is_duplicated_exported_and_imported(folder: Path, db: str | N
             assert operator.send("POST", "/api/projects/duplicate", given).status_code == 409
         whole = operator.get("/api/projects/export/mails.zip")
         assert whole.headers["content-type"] == "application/zip"
-        path, csrf = "/api/projects/import", {"X-CSRF-Token": operator.csrf_token}
+        path, csrf = "/api/projects/archives", {"X-CSRF-Token": operator.csrf_token}
+        sent = operator.client.post(path, files={"file": ("m.zip", whole.content)}, headers=csrf).json()
+        assert (sent["title"], sent["model_bytes"]) == ("mails" if db else "made up", 0)
+        given = {"upload": sent["upload"], "title": "with labels", "model": True}
+        answer = operator.send("POST", "/api/projects/import", given)
+        assert answer.status_code == 409  # the file is kept for another try
         for title in ("moved", ""):
-            answer = operator.client.post(
-                path, files={"file": ("m.zip", whole.content)}, data={"title": title}, headers=csrf
-            )
-            assert answer.status_code == (409 if db and not title else 200), answer.text
+            answer = operator.send("POST", "/api/projects/import", {**given, "title": title})
+            assert answer.status_code == (404 if not title else 200), answer.text
         found = operator.projects()
         assert {*found} >= {"mails", "moved", "with-labels", "without"}
         assert {one["texts"] for one in found.values()} == {0 if db else 20}

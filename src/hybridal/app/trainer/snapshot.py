@@ -15,6 +15,7 @@ from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.schema import Annotation, Class, Consensus, Explanation, LabelSet, Text, Trainer, Vote
 from hybridal.app.labelling.annotations import MULTI_LABEL
 from hybridal.app.labelling.classes import current, current_classes, deleted_classes, examples_of
+from hybridal.app.labelling.llm_answers import answers_with_labels
 from hybridal.app.labelling.stored_class_sets import Label
 from hybridal.app.trainer.learner_labels import learnable
 from hybridal.core.label_sets import LabelSets
@@ -108,6 +109,8 @@ class Snapshot:
             or one of their look-alikes is set aside for validation.
         descriptions: Descriptions and examples of classes, by number.
         multi_label: Whether a text may have several classes.
+        by_model: Ids of texts of the pool whose label only a language model gave.
+        compared: What a language model answered for texts of the pool that people labelled too, by text id.
     """
 
     newest: int
@@ -120,6 +123,18 @@ class Snapshot:
     left_out: frozenset[str] = frozenset()
     descriptions: Descriptions = field(default_factory=dict)
     multi_label: bool = False
+    by_model: frozenset[str] = frozenset()
+    compared: Mapping[str, Label] = field(default_factory=dict)
+
+    @property
+    def by_people(self) -> dict[str, Label]:
+        """Labels of the pool, by text id, without those that only a language model gave."""
+        return {id: label for id, label in self.pool.items() if id not in self.by_model}
+
+    @property
+    def model_answers(self) -> dict[str, Label]:
+        """What a language model answered, by text id: its labels, and the answers that show its errors."""
+        return {**{id: label for id, label in self.pool.items() if id in self.by_model}, **self.compared}
 
     @property
     def descriptions_by_name(self) -> dict[str, tuple[str, ...]]:
@@ -205,7 +220,7 @@ def snapshot(session: Session) -> Snapshot:
     newest = session.scalar(select(func.max(Annotation.number))) or 0
     left_out = frozenset(session.scalars(_LEFT_OUT))
     repeated = frozenset(session.scalars(_REPEATED))
-    given = select(Text.id, Text.split, Consensus.class_number, LabelSet.classes)
+    given = select(Text.id, Text.split, Consensus.class_number, LabelSet.classes, Consensus.source)
     given = given.join(Text, Text.row == Consensus.text_row)
     given = given.outerjoin(LabelSet, LabelSet.number == Consensus.label_set)
     consensus = session.execute(given.order_by(Consensus.annotation_number, Consensus.text_row)).all()
@@ -213,20 +228,39 @@ def snapshot(session: Session) -> Snapshot:
     now, gone = current_classes(session), deleted_classes(session)
     splits: dict[str, dict[str, Label]] = {"pool": {}, "validation": {}}
     reduced: dict[Label, Label | None] = {}  # many texts have the same label
-    for id, split, number, several in consensus:
-        label = now[number] if several is None else several
+
+    def reduce(label: Label) -> Label | None:
         if label not in reduced:
-            reduced[label] = learnable(label if several is None else several.renamed(now, gone), classes)
-        if (left := reduced[label]) is not None and id not in left_out and id not in repeated:
+            named = label.renamed(now, gone) if isinstance(label, ClassSet) else now[label]
+            reduced[label] = learnable(named, classes)
+        return reduced[label]
+
+    by_model: set[str] = set()
+    for id, split, number, several, source in consensus:
+        left = reduce(number if several is None else several)
+        if left is not None and id not in left_out and id not in repeated:
             splits[split][id] = left
+            if source == "llm":
+                by_model.add(id)
     deleted = frozenset(session.scalars(select(Text.id).where(Text.deleted.is_not(None))))
     every = session.scalar(select(func.count()).select_from(Text)) or 0
     reserve = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
     descriptions = {number: texts for number, texts in class_descriptions(session).items() if number in classes}
     pool, validation = splits.values()
-    multi_label = bool(session.scalar(MULTI_LABEL))
+    answers = {id: reduce(label) for id, label in answers_with_labels(session).items() if id in pool}
     return Snapshot(
-        newest, every - len(deleted), classes, pool, validation, reserve, deleted, left_out, descriptions, multi_label
+        newest,
+        every - len(deleted),
+        classes,
+        pool,
+        validation,
+        reserve,
+        deleted,
+        left_out,
+        descriptions,
+        multi_label=bool(session.scalar(MULTI_LABEL)),
+        by_model=frozenset(by_model),
+        compared={id: label for id, label in answers.items() if label is not None},
     )
 
 

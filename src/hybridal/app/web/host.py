@@ -22,12 +22,9 @@ from starlette.concurrency import run_in_threadpool
 from hybridal.app import project_admin
 from hybridal.app.app_errors import ConflictError, MissingError
 from hybridal.app.audit_log import log_action
-from hybridal.app.exchange.project_archive import (
-    ProjectArchive,
-    archive_parts,
-    copy_without_labels,
-    import_project,
-)
+from hybridal.app.exchange.archive_export import archive_parts
+from hybridal.app.exchange.archive_reader import ProjectArchive
+from hybridal.app.exchange.project_archive import copy_without_labels, import_project
 from hybridal.app.labelling.codebook import newest_version
 from hybridal.app.labelling.texts import Progress
 from hybridal.app.people import project_owner
@@ -143,34 +140,52 @@ class Host:
         return NewProject(made, tokens)
 
     async def duplicate(self, name: str, title: str, *, with_labels: bool) -> HostedProject:
-        """Copy a project under another title; without its labels also without its people."""
+        """Copy a project under another title; without its labels also without its people and its model."""
         project = self._opened(name)
 
         def copy(folder: Path) -> None:
             with scratch() as place:
                 file = place / "project.zip"
                 with file.open("wb") as target:
-                    target.writelines(archive_parts(project))
-                import_project(file, folder, self.db, title=title, trusted=True)
+                    target.writelines(archive_parts(project, with_model=True))
+                import_project(file, folder, self.db, title=title, trusted=True, with_model=True)
 
         def copy_texts(folder: Path) -> None:
             copy_without_labels(project, folder, self.db, title=title)
 
         return await self._make(title, copy if with_labels else copy_texts)
 
-    async def import_project(self, file: Path, title: str, encoders: Sequence[str]) -> HostedProject:
+    async def import_project(
+        self,
+        file: Path,
+        title: str,
+        encoders: Sequence[str],
+        *,
+        with_model: bool = False,
+        on_progress: Progress = lambda _done, _total: None,
+    ) -> HostedProject:
         """Create a project from an export, and serve it.
 
         Args:
             file: The export.
             title: The name of the project; "" takes over the one that it had.
             encoders: Encoders that it may use; instead of another one it uses the first.
+            with_model: Import its model too, if it has one.
+            on_progress: Receives how many bytes of the unpacked files were read, and how many there are.
         """
         if not title:
             title = await run_in_threadpool(_title_in_archive, file)
 
         def make(folder: Path) -> None:
-            import_project(file, folder, self.db, title=title, encoders=encoders)
+            import_project(
+                file,
+                folder,
+                self.db,
+                title=title,
+                encoders=encoders,
+                with_model=with_model,
+                on_progress=on_progress,
+            )
 
         return await self._make(title, make)
 
@@ -182,13 +197,14 @@ class Host:
         await self.projects[name].settled.wait()
         return self.projects[name]
 
-    def export(self, name: str) -> Iterator[bytes]:
+    def export(self, name: str, with_model: bool) -> Iterator[bytes]:
         """Log the export of a whole project, and return the parts of its archive."""
         project = self._opened(name)
+        parts = archive_parts(project, with_model=with_model)
         with project.sessions.begin() as session:
-            details = {"file": "project.zip", "codebook": newest_version(session)}
+            details = {"file": "project.zip", "model": with_model, "codebook": newest_version(session)}
             log_action(session, project_owner(session), "exports", "export", **details)
-        return archive_parts(project)
+        return parts
 
     def _opened(self, name: str) -> Project:
         one = self.find(name)

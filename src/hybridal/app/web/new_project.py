@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import closing
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -11,6 +11,7 @@ from fastapi import APIRouter, Form, Request, UploadFile
 from pydantic import Field
 
 from hybridal.app.app_errors import ConflictError, MissingError
+from hybridal.app.exchange.archive_reader import ProjectArchive
 from hybridal.app.labelling.classes import MAX_CLASSES
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import Progress
@@ -32,15 +33,14 @@ from hybridal.app.web.operator import AsOperator, Operator
 from hybridal.app.web.project_list import ProjectSummary, address_of, host_of, summary
 from hybridal.app.web.routes.uploads_routes import AddingSchema
 from hybridal.app.web.schemas import CleanStr, ListedClass, Schema, entry
-from hybridal.app.web.uploads import saved_upload
 from hybridal.backbones.auto_candidates import AUTO
 from hybridal.backbones.catalogue import CATALOGUE
 from hybridal.errors import UserError
 
 router = APIRouter(prefix="/api")
+ARCHIVES = "/api/projects/archives"
 OPERATOR = 0  # numbers of people begin at 1
 MAX_INVITATIONS = 50
-Title = Annotated[CleanStr, Form(max_length=100)]
 
 
 @router.post("/uploads")
@@ -63,7 +63,7 @@ def preview_new_texts(
 
 @router.get("/uploads/{upload}")
 def get_new_upload(upload: str, _: AsOperator, held: Held) -> AddingSchema:
-    """How many texts of a previewed file were added so far; 0 also before and after."""
+    """How much of an uploaded file was taken over so far, in texts, or bytes of an export; 0 also before and after."""
     try:
         found = held.find(upload, OPERATOR)
     except MissingError:
@@ -124,16 +124,43 @@ async def create_project(given: NewProjectSchema, _: AsOperator, held: Held, req
     return CreatedProject(**facts.model_dump(), invitations=invitations)
 
 
-@router.post("/projects/import")
-async def import_project(file: UploadFile, _: AsOperator, request: Request, title: Title = "") -> ProjectSummary:
-    """Create a project from an export; without a title it keeps its own."""
-    host = host_of(request)
-    copy = ExitStack()
+class ArchiveSchema(Schema):
+    """An uploaded export: its token, the title of its project, and the size of its model, 0 without one."""
+
+    upload: str
+    title: str
+    model_bytes: int
+
+
+@router.post("/projects/archives")
+def upload_archive(file: UploadFile, _: AsOperator, held: Held) -> ArchiveSchema:
+    """Upload the export of a project. It is kept for half an hour, so that a refused import can be tried otherwise."""
+    upload = held.hold(file, OPERATOR)
     try:
-        path = await run_sync(copy.enter_context, saved_upload(file))
-        made = await host.import_project(path, " ".join(title.split()), encoders(host))
-    finally:
-        await run_sync(copy.close)
+        with held.opened(upload, OPERATOR) as kept, closing(ProjectArchive(kept.path)) as archive:
+            return ArchiveSchema(upload=upload, title=archive.name, model_bytes=archive.model_bytes)
+    except UserError:
+        held.drop(upload)
+        raise
+
+
+class ProjectImport(Schema):
+    """An uploaded export to import, under another title or its own, with or without its model."""
+
+    upload: str = Field(max_length=50)
+    title: CleanStr = Field("", max_length=100)
+    model: bool = False
+
+
+@router.post("/projects/import")
+async def import_project(given: ProjectImport, _: AsOperator, held: Held, request: Request) -> ProjectSummary:
+    """Create a project from an uploaded export."""
+    host = host_of(request)
+    kept = await run_sync(held.find, given.upload, OPERATOR)
+    made = await host.import_project(
+        kept.path, " ".join(given.title.split()), encoders(host), with_model=given.model, on_progress=kept.progress
+    )
+    held.drop(given.upload)
     return await run_sync(summary, host, made)
 
 

@@ -107,10 +107,10 @@ async def duplicate_project(given: ProjectCopy, _: AsOperator, request: Request)
 
 
 @router.get("/export/{name}.zip")
-def export_project(name: str, _: AsOperator, request: Request) -> StreamingResponse:
-    """The whole project as one file, to be imported on another server."""
+def export_project(name: str, _: AsOperator, request: Request, model: bool = False) -> StreamingResponse:
+    """The whole project as one file, to be imported on another server, with or without its model."""
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}.zip"}
-    parts = parts_in_thread(host_of(request).export(name))
+    parts = parts_in_thread(host_of(request).export(name, model))
     return StreamingResponse(parts, media_type="application/zip", headers=headers)
 
 

@@ -27,7 +27,7 @@ from hybridal.app.web.pages import render_page
 from hybridal.app.web.project_list import PROJECTS, address_of, host_of
 from hybridal.app.web.schemas import Done, Schema
 from hybridal.app.web.translations import language_of, translation
-from hybridal.app.web.uploads import LARGEST_FILE, upload_paths
+from hybridal.app.web.uploads import LARGEST_ARCHIVE, LARGEST_FILE, upload_limits
 from hybridal.sentences import translatable
 
 router = APIRouter(include_in_schema=False)
@@ -50,7 +50,7 @@ def create_start_app(host: Host, operator: Operator, login_link: LoginLink | Non
     app.include_router(router)
     app.include_router(project_list.router)
     app.include_router(new_project.router)
-    uploads = upload_paths([new_project.router])
+    uploads = {**upload_limits([new_project.router]), new_project.ARCHIVES: LARGEST_ARCHIVE}
     app.add_middleware(OperatorMiddleware, login_link=login_link, limit=RateLimiter(600, 60.0), uploads=uploads)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(ProjectPaths, host=host, operator=operator)
@@ -84,7 +84,7 @@ async def start(request: Request) -> Response:
         return RedirectResponse("/login", 303)
     host = host_of(request)
     facts: dict[str, Any] = {"largest_file": LARGEST_FILE, "encoders": new_project.encoders(host), "local": host.local}
-    facts["can_invite"] = new_project.can_invite(request)
+    facts |= {"can_invite": new_project.can_invite(request), "largest_archive": LARGEST_ARCHIVE}
     return render_page(request, "start", page="start", title=translatable("Projects"), user=user_of(request), **facts)
 
 

@@ -16,15 +16,18 @@ from hybridal.errors import UserError
 from hybridal.system.scratch import scratch
 
 LARGEST_FILE = 200_000_000
-FILE_TOO_LARGE = "The file is too large; the limit is 200 MB."
+LARGEST_ARCHIVE = 4_000_000_000
+"""The largest export of a project, which may have the weights of a model and of its optimiser."""
 
 
-def upload_paths(routers: Iterable[APIRouter]) -> frozenset[str]:
-    """Return the paths of all routes with an `UploadFile` parameter: only their bodies may be as large as a file."""
+def upload_limits(routers: Iterable[APIRouter]) -> dict[str, int]:
+    """Return how large a file may be, by the path of each route with an `UploadFile` parameter; others take none."""
     routes = (route for router in routers for route in router.routes if isinstance(route, APIRoute))
-    return frozenset(
-        route.path for route in routes if any(isinstance(one.field_info, File) for one in route.dependant.body_params)
-    )
+    return {
+        route.path: LARGEST_FILE
+        for route in routes
+        if any(isinstance(one.field_info, File) for one in route.dependant.body_params)
+    }
 
 
 @contextmanager

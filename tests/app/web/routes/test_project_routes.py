@@ -10,7 +10,7 @@ from ..visits import Visit
 
 def test_every_page_learns_what_it_needs(annotator: Visit, project: Project) -> None:
     found = annotator.get("/api/project").json()
-    assert found["me"] == {"name": "annotator 0", "role": "annotator"}
+    assert found["me"] == {"number": 2, "name": "annotator 0", "role": "annotator"}
     assert (found["id"], found["name"], found["budget"]) == (project.key, "made up", 800)
     assert [one["name"] for one in found["classes"]] == ["a", "b", "c"]
     assert found["settings"]["validation_first"] == 10
@@ -37,6 +37,16 @@ def test_only_changed_model_settings_are_stored(owner: Visit, project: Project) 
 def test_another_protocol_shows_its_own_acquisition(owner: Visit) -> None:
     assert owner.get("/api/project").json()["settings"]["acquisition"] == "margin"
     assert owner.patch("/api/settings", {"protocol": "paper"}).json()["acquisition"] == "entropy"
+
+
+def test_own_keys_belong_to_one_person(annotator: Visit, owner: Visit) -> None:
+    assert annotator.get("/api/project").json()["own_keys"] is None
+    assert annotator.send("PUT", "/api/own-keys", {"keys": {"s": "x"}}).json() == {"keys": {"s": "x"}}
+    assert annotator.get("/api/project").json()["own_keys"] == {"s": "x"}
+    assert owner.get("/api/project").json()["own_keys"] is None
+    assert annotator.send("PUT", "/api/own-keys", {"keys": {"s": "7"}}).status_code == 400
+    assert annotator.send("PUT", "/api/own-keys", {"keys": {}}).json() == {"keys": {}}
+    assert annotator.get("/api/project").json()["own_keys"] == {}
 
 
 def say(project: Project, **values: object) -> None:

@@ -13,11 +13,11 @@ from sqlalchemy import select
 
 from hybridal.app.audit_log import log_action
 from hybridal.app.db.schema import Scoring, Text
+from hybridal.app.exchange.archive_export import archive_parts
 from hybridal.app.exchange.codebook_file import exported_codebook
 from hybridal.app.exchange.label_studio import read_tasks
 from hybridal.app.exchange.label_studio_export import export_tasks
 from hybridal.app.exchange.label_studio_import import Imported, import_tasks
-from hybridal.app.exchange.project_archive import archive_parts
 from hybridal.app.exchange.table_files import (
     LABEL_FORMATS,
     PREDICTION_FORMATS,
@@ -82,10 +82,11 @@ def model_file(user: Reviewer, project: CurrentProject) -> StreamingResponse:
 
 
 @router.get("/export/project.zip", **_file_response("zip"))
-def project_file(user: Owner, project: CurrentProject) -> StreamingResponse:
-    """The whole project as one file, to be imported on another server."""
-    _log(project, user, "project.zip")
-    return _file(archive_parts(project), "project", "zip")
+def project_file(user: Owner, project: CurrentProject, model: bool = False) -> StreamingResponse:
+    """The whole project as one file, to be imported on another server, with or without its model."""
+    parts = archive_parts(project, with_model=model)
+    _log(project, user, "project.zip", model=model)
+    return _file(parts, "project", "zip")
 
 
 @router.get("/export/label-studio.json", **_file_response("json"))
@@ -186,10 +187,10 @@ def score_first(given: ScoreFirst, _: Annotator, project: CurrentProject) -> Don
     return Done()
 
 
-def _log(project: Project, user: User, file: str) -> None:
+def _log(project: Project, user: User, file: str, **details: Any) -> None:
     """Log an export before it is sent."""
     with project.sessions.begin() as session:
-        log_action(session, user.person, "exports", "export", file=file, codebook=newest_version(session))
+        log_action(session, user.person, "exports", "export", file=file, codebook=newest_version(session), **details)
 
 
 def _file(parts: Iterator[bytes], name: str, kind: str) -> StreamingResponse:

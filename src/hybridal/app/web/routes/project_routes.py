@@ -13,6 +13,7 @@ from hybridal.app.app_errors import ForbiddenError
 from hybridal.app.db.schema import Person, Trainer
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.codebook import newest_version
+from hybridal.app.labelling.comments import count_unread
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.learnt_predictions import are_from_names
 from hybridal.app.labelling.rechecks import texts_to_recheck
@@ -43,6 +44,7 @@ SHOWN_SETTINGS = (
 class Me(Schema):
     """The signed-in person."""
 
+    number: int
     name: str
     role: str
 
@@ -54,9 +56,13 @@ class ProjectSchema(Schema):
     name: str
     csrf_token: str
     me: Me
+    own_keys: dict[str, str] | None = Field(
+        description="The keys that this person chose for functions of the page Label; null if they never did."
+    )
     multi_label: bool = Field(description="Whether a text may have several classes, or none.")
     classes: list[ClassSchema]
     codebook: int = Field(description="The newest version of the codebook.")
+    unread: int = Field(description="Threads of comments with something that this person has not read.")
     rechecks: int = Field(description="Texts to look at again because the codebook has changed.")
     counts: Counts
     budget: int
@@ -102,10 +108,12 @@ def get_project(user: Annotator, project: CurrentProject) -> ProjectSchema:
             id=settings["key"],
             name=settings["name"],
             csrf_token=user.csrf_token,
-            me=Me(name=user.name, role=user.role),
+            me=Me(number=user.person.number, name=user.name, role=user.role),
+            own_keys=user.person.own_keys,
             multi_label=settings["multi_label"],
             classes=[ClassSchema.model_validate(one) for one in classes.active(session)],
             codebook=newest_version(session),
+            unread=count_unread(session, user),
             rechecks=texts_to_recheck(session),
             counts=Counts(**counts(session)),
             budget=settings["budget"],

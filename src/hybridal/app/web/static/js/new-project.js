@@ -2,7 +2,7 @@
  * Creates a project on the start page of a server: a file is uploaded and read, its columns, the classes and people are chosen,
  * and all is created at once. The server keeps the file meanwhile; only its token is sent again.
  */
-import { get, post, upload } from "./api.js";
+import { post, upload } from "./api.js";
 import { readClassLines } from "./class-lines.js";
 import { onPress, onSubmit } from "./controls.js";
 import { bindCopyButton } from "./copy-button.js";
@@ -11,8 +11,8 @@ import { percent } from "./format.js";
 import { listed, t, tn } from "./i18n.js";
 import { columnsOf, previewTable, showColumns } from "./preview-table.js";
 import { sendFile } from "./send-file.js";
+import { watchProgress } from "./upload-progress.js";
 
-const POLL_MS = 500;
 const SHOWN_NAMES = 10;
 const form = byId("create");
 const fields = form.elements;
@@ -182,7 +182,7 @@ async function create() {
   button.ariaBusy = "true"; // not disabled: it would lose the focus
   setText(byId("create-problem"), "");
   setText(byId("create-status"), t("Creating the project …"));
-  const stop = watchProgress();
+  const stop = watchProgress(byId("create-progress"), token);
   try {
     const made = await post("/api/projects", plan());
     if (made.problem) throw new Error(made.problem);
@@ -213,20 +213,6 @@ function plan() {
     budget: Number(fields.budget.value),
     page_language: fields.page_language.value,
     validation_share: Number(fields.validation_share.value),
-  };
-}
-
-/** Shows in the bar how many texts were added so far. Returns a function that ends it. */
-function watchProgress() {
-  const bar = byId("create-progress");
-  const timer = setInterval(async () => {
-    const { done, total } = token ? await get(`/api/uploads/${token}`).catch(() => ({ total: 0 })) : { total: 0 };
-    bar.hidden = !total;
-    bar.value = total ? done / total : 0;
-  }, POLL_MS);
-  return () => {
-    clearInterval(timer);
-    bar.hidden = true;
   };
 }
 
