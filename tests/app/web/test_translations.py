@@ -70,7 +70,7 @@ def test_every_text_of_a_template_is_marked(template: Path) -> None:
 
 # A single word in lower case is an id or a value.
 TEXT = re.compile(r"[A-Za-z]{2,}[,;:]? (?:[A-Za-z]{2,}|…)|^[A-Z][a-z]+[.…]?$|^[A-Z][a-z]+-[a-z]")
-NO_TEXT = re.compile(r":hover|min-width|\[role|^Arrow|^(?:Enter|Escape|Accept|Digit)$")
+NO_TEXT = re.compile(r":hover|min-width|\[role|^Arrow|^(?:Enter|Escape|Tab|Accept|Digit)$")
 
 
 def without_comments(script: str) -> str:
@@ -203,7 +203,12 @@ def sources() -> set[str]:
     found: set[str] = set()
     for path in SCRIPTS:
         found |= {text if isinstance(text, str) else text[0] for _, text in messages(path)}
-    served = ("measures/advice.py", "measures/shares/share_sentences.py", "reports/encoder_story.py")
+    served = (
+        "measures/advice.py",
+        "measures/shares/share_sentences.py",
+        "measures/spending.py",
+        "reports/encoder_story.py",
+    )
     modules = [*WEB.parent.rglob("*.py"), *(WEB.parents[1] / name for name in served)]
     for method, paths in (("python", modules), ("jinja2", TEMPLATES)):
         for path in paths:
