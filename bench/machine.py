@@ -7,6 +7,8 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
+import hybridal
+
 
 def describe() -> dict[str, str | int]:
     """The processor, its cores, the memory and the versions that matter."""
@@ -21,7 +23,7 @@ def describe() -> dict[str, str | int]:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "transformers": version("transformers"),
-        "hybridal": version("hybridal"),
+        "hybridal": hybridal.__version__,
     }
 
 

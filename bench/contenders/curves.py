@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ class Question:
         length: Tokens of a text that are read at most.
         pairs: Pairs of texts that SetFit draws for each text and epoch, of either kind.
         seed: Seed of all random choices.
+        device: Where encoders compute, as in `torch.device`.
     """
 
     learner: str
@@ -44,9 +45,11 @@ class Question:
     length: int
     pairs: int
     seed: int
+    device: str = "cpu"
 
-    def dump(self) -> str:
-        return json.dumps(asdict(self))
+
+def dump(questions: Sequence[Question]) -> str:
+    return json.dumps([asdict(question) for question in questions])
 
 
 Curve = Iterator[Any]
@@ -54,11 +57,18 @@ Curve = Iterator[Any]
 
 
 def play(learners: Mapping[str, Callable[[Question], Curve]]) -> None:
-    """`python -m bench.contenders.NAME QUESTION ANSWER`; seconds are those of the processor, not of the clock."""
-    asked = Question(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    found, began = [], time.process_time()
-    for count, probabilities in zip(asked.counts, learners[asked.learner](asked), strict=True):
-        rows = [[round(float(value), 6) for value in row] for row in probabilities]
-        found.append({"labels": count, "seconds": time.process_time() - began, "probabilities": rows})
-    answer = {"curve": found, "megabytes": peak_megabytes()}
+    """`python -m bench.contenders.NAME QUESTIONS ANSWER`: a curve for each question, one after the other."""
+    asked = [Question(**one) for one in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))]
+    curves = [measured(learners[question.learner], question) for question in asked]
+    answer = {"curves": curves, "megabytes": peak_megabytes()}
     Path(sys.argv[2]).write_text(json.dumps(answer), encoding="utf-8")
+
+
+def measured(learner: Callable[[Question], Curve], asked: Question) -> list[dict[str, Any]]:
+    """Probabilities after each number of labels, with seconds of the processor, and of the clock (`wall`)."""
+    found, began, started = [], time.process_time(), time.perf_counter()
+    for count, probabilities in zip(asked.counts, learner(asked), strict=True):
+        rows = [[round(float(value), 6) for value in row] for row in probabilities]
+        spent = {"seconds": time.process_time() - began, "wall": time.perf_counter() - started}
+        found.append({"labels": count, **spent, "probabilities": rows})
+    return found

@@ -15,7 +15,7 @@ BATCH = 51
 def auto(asked: Question) -> Curve:
     pool = Split([str(row) for row in range(len(asked.pool))], asked.pool, np.full(len(asked.pool), UNKNOWN))
     task = Task("texts", tuple(asked.classes), pool, Split.empty(), Split.empty())
-    learner = ActiveLearner(task, asked.backbone, seed=asked.seed, device="cpu", max_length=asked.length)
+    learner = ActiveLearner(task, asked.backbone, seed=asked.seed, device=asked.device, max_length=asked.length)
     taught = 0
     for count in asked.counts:
         while taught < count:

@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def drawn(asked: Question, balanced: bool = False) -> NDArray[np.int64]:
 def embeddings(asked: Question, texts: list[str]) -> NDArray[np.float32]:
     from sentence_transformers import SentenceTransformer
 
-    encoder = SentenceTransformer(asked.backbone, device="cpu")
+    encoder = SentenceTransformer(asked.backbone, device=asked.device)
     encoder.max_seq_length = asked.length
     return np.asarray(encoder.encode(texts, show_progress_bar=False), dtype=np.float32)
 
@@ -108,7 +109,7 @@ def setfit(balanced: bool) -> Callable[[Question], Curve]:
 
         rows = drawn(asked, balanced)
         for count in asked.counts:
-            model = SetFitModel.from_pretrained(asked.backbone, device="cpu")
+            model = SetFitModel.from_pretrained(asked.backbone, device=asked.device)
             model.model_body.max_seq_length = asked.length
             known = Dataset.from_dict(
                 {
@@ -132,26 +133,54 @@ def setfit(balanced: bool) -> Callable[[Question], Curve]:
     return curve
 
 
-def small_text(asked: Question) -> Curve:
-    """Breaking ties, the strategy that its authors found best, with the transformer classifier and its defaults."""
-    from small_text import (
-        BreakingTies,
-        PoolBasedActiveLearner,
-        TransformerBasedClassificationFactory,
-        TransformerModelArguments,
-        TransformersDataset,
-    )
-    from transformers import AutoTokenizer
+def small_text_transformer(asked: Question) -> Curve:
+    """small-text with its transformer classifier and the defaults of it."""
+    from small_text import TransformerBasedClassificationFactory, TransformerModelArguments, TransformersDataset
+    from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
+    if not hasattr(PreTrainedTokenizerBase, "encode_plus"):  # transformers 5 dropped this other name
+        PreTrainedTokenizerBase.encode_plus = PreTrainedTokenizerBase.__call__
     tokenizer, classes = AutoTokenizer.from_pretrained(asked.backbone), len(asked.classes)
 
     def dataset(texts: list[str], labels: NDArray[np.int64]) -> Any:
         return TransformersDataset.from_arrays(texts, labels, tokenizer, np.arange(classes), max_length=asked.length)
 
-    labels = np.array(asked.labels)
     factory = TransformerBasedClassificationFactory(
-        TransformerModelArguments(asked.backbone), classes, kwargs={"device": "cpu"}
+        TransformerModelArguments(asked.backbone), classes, kwargs={"device": asked.device}
     )
+    yield from small_text(asked, factory, dataset)
+
+
+def small_text_setfit(asked: Question) -> Curve:
+    """small-text with its classifier around SetFit, trained from scratch in each round."""
+    from small_text import SetFitClassificationFactory, SetFitModelArguments, TextDataset
+    from small_text.integrations.transformers.classifiers import setfit as classifier
+
+    if not hasattr(np.lib, "index_tricks"):  # numpy 2 made it private
+        np.lib.index_tricks = SimpleNamespace(IndexExpression=type(np.s_))  # type: ignore[attr-defined]
+    classifier.int_dtype = lambda: np.int32  # with numpy 2 it is unsigned, and its seeds are too large
+    classes = len(asked.classes)
+
+    def dataset(texts: list[str], labels: NDArray[np.int64]) -> Any:
+        return TextDataset.from_arrays(texts, labels, target_labels=np.arange(classes))
+
+    options = {
+        "max_seq_len": asked.length,
+        "device": asked.device,
+        "trainer_kwargs": {"num_iterations": asked.pairs, "num_epochs": 1},
+    }
+    factory = SetFitClassificationFactory(SetFitModelArguments(asked.backbone), classes, options)
+    yield from small_text(asked, factory, dataset)
+
+
+def small_text(asked: Question, factory: Any, dataset: Callable[[list[str], NDArray[np.int64]], Any]) -> Curve:
+    """Breaking ties, the strategy that its authors found best. Chance comes from the global generators."""
+    import torch
+    from small_text import BreakingTies, PoolBasedActiveLearner
+
+    np.random.seed(asked.seed)  # noqa: NPY002
+    torch.manual_seed(asked.seed)
+    labels = np.array(asked.labels)
     learner = PoolBasedActiveLearner(factory, BreakingTies(), dataset(asked.pool, labels))
     first = drawn(asked)[: asked.counts[0]]
     learner.initialize_data(first, labels[first])
@@ -171,12 +200,12 @@ LEARNERS: dict[str, Callable[[Question], Curve]] = {
     "frozen, balanced weights": frozen("balanced"),
     "frozen, names": frozen(names=True),
     "scikit-activeml": scikit_activeml,
-    "small-text": small_text,
+    "small-text": small_text_transformer,
+    "small-text, setfit": small_text_setfit,
     "setfit": setfit(balanced=False),
     "setfit, balanced labels": setfit(balanced=True),
 }
 
 if __name__ == "__main__":
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    np.random.seed(0)  # noqa: NPY002 - small-text draws from the global generator
     play(LEARNERS)
