@@ -31,8 +31,10 @@ from hybridal.models.training.probe import ProbeFitter
 from hybridal.randomness import stream
 
 FILE = Path(__file__).resolve().parent.parent / "results" / "annotators.parquet"
+TRAINED = FILE.with_name("annotators-trained.parquet")
 TASKS, SEEDS = ("trec", "ag_news", "tweeteval"), (0, 1)
 MODELS = ((0.1, "random"), (0.3, "random"), (0.3, "class"), (0.3, "difficulty"))
+TRAINED_BUDGETS = (50, 101)  # the first two rounds of people
 BUDGETS, RATIO = (50, 100, 200), 20  # money in labels by people, and labels by a model for one of them
 POOL, BATCH = 2000, 25
 ALONE = "model alone"
@@ -147,6 +149,25 @@ def tables(found: pd.DataFrame) -> str:
     return table(["who labels", "errors of the model", *(f"money for {one} labels" for one in BUDGETS)], rows)
 
 
+def trained_table(found: pd.DataFrame) -> str:
+    """The same for runs of `auto`: the last round that the money is enough for."""
+    runs = found.assign(cost=found["people"] + found["by_model"] / RATIO)
+    rows = []
+    for who, some in runs.groupby("who", observed=True):
+        cells = []
+        for budget in TRAINED_BUDGETS:
+            last = (
+                some[some["cost"] <= budget]
+                .sort_values("round")
+                .groupby(["task", "seed", "acquisition"], observed=True)
+            )
+            by = last.f1.last().unstack("acquisition").dropna()
+            gain, low, high = interval(100 * (by["margin"] - by["random"]))
+            cells.append(f"{100 * by['random'].mean():.1f}, {gain:+.1f} [{low:+.1f}, {high:+.1f}]")
+        rows.append([f"`{who}`", str(len(by)), *cells])
+    return table(["who labels", "runs", *(f"money for {one} labels" for one in TRAINED_BUDGETS)], rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="simulate, and write the projects there")
@@ -155,6 +176,7 @@ def main() -> None:
     if given.out is not None:
         simulate(Path(os.environ["HYBRIDAL_DATA"]), given.cache, given.out)
     print(tables(pd.read_parquet(given.out or FILE)))
+    print(trained_table(pd.read_parquet(TRAINED)))
 
 
 if __name__ == "__main__":

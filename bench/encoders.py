@@ -3,6 +3,7 @@
 Each task of `HYBRIDAL_DATA` with each encoder and with `auto` among them, one row per round. Encoders may be folders.
 On a GPU cells go in lanes; with --processes in several processes that share it. With --folder the study is kept, and
 the same command goes on after it was stopped. Prints macro-F1 of `auto` against the better encoder, and the price.
+With --read, prints macro-F1 of encoders that were recorded alone.
 """
 
 from __future__ import annotations
@@ -100,6 +101,16 @@ def regret_table(found: pd.DataFrame) -> str:
     return table(head, lines)
 
 
+def alone_table(found: pd.DataFrame) -> str:
+    """Macro-F1 by labels of each encoder, where it was run on all tasks and seeds."""
+    cells = len(found[CELL].drop_duplicates())
+    lines = []
+    for encoder, own in found.groupby("backbone", sort=False):
+        at = [own.test_f1[own["round"] == number] for number in TOTALS]
+        lines.append([f"`{encoder}`", *(f"{scores.mean():.3f}" if len(scores) == cells else "" for scores in at)])
+    return table(["encoder", *map(str, TOTALS.values())], lines)
+
+
 def task_table(found: pd.DataFrame) -> str:
     """For each task the gain of `auto` over the better encoder by labels, what it chose, and how often it changed."""
     encoders = [name for name in found.backbone.unique() if name != AUTO]
@@ -146,7 +157,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, help="that share the GPU")
     parser.add_argument("--folder", type=Path, help="of the study; default: a temporary one")
     parser.add_argument("--out", type=Path, default=Path("results/encoders.parquet"))
+    parser.add_argument("--read", type=Path, help="print the table of recorded rounds, and run nothing")
     asked = parser.parse_args(words)
+    if asked.read:
+        print(alone_table(pd.read_parquet(asked.read)))
+        return 0
     with tempfile.TemporaryDirectory() as scratch:
         home = asked.folder or Path(scratch) / "study"
         engine = choose_engine(asked.device, asked.workers, asked.processes)

@@ -24,7 +24,7 @@ LEFT_OUT = 3
 def trained(name: str, labels: int) -> tuple[TextClassifier, list[str]]:
     """A model of a task with some labels, and the task's test texts."""
     task = load_task(name)
-    learner = ActiveLearner(task, device="cpu", initial=labels)
+    learner = ActiveLearner(task, backbone="minilm", device="cpu", initial=labels)
     learner.teach(task.answers(learner.query().ids))
     return learner.model, [*task.test.texts]
 

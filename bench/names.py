@@ -127,7 +127,7 @@ def main(tasks: Sequence[str]) -> None:
         if not readable_names(task.classes):
             print(f"{name}: the names of its classes say nothing.")
             continue
-        model = build_model(Settings(name, device="cpu"), task, ())
+        model = build_model(Settings(name, backbone="minilm", device="cpu"), task, ())
         known = read(task, model)
         found = list(scores(known, len(task.classes)))
         for level in range(1, len(known.described)):

@@ -38,7 +38,7 @@ CLASSES = {
     "card_not_working": "card not working",
     "top_up_failed": "top-up failed",
 }
-PLAN: dict[str, Any] = {"budget": 320, "batch": 16, "validation_first": 40}
+PLAN: dict[str, Any] = {"backbone": "minilm", "budget": 320, "batch": 16, "validation_first": 40}
 FIRST, LEAST = DEFAULTS["overrides"]["initial"], 200  # labels for the first model, and before a picture
 PAGES = {"label": ("/", 800), "progress": ("/progress", 1300)}  # their addresses and heights
 

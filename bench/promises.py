@@ -74,7 +74,9 @@ def read(name: str, root: Path, cache: Path) -> Population:
 def features_of(texts: Sequence[str], file: Path) -> Floats:
     if not file.is_file():
         task = Task.from_texts(list(texts[:8]), ["a", "b"] * 4)
-        model = build_model(Settings("promises", device="cpu", overrides={"max_length": MAX_LENGTH}), task, ())
+        model = build_model(
+            Settings("promises", backbone="minilm", device="cpu", overrides={"max_length": MAX_LENGTH}), task, ()
+        )
         file.parent.mkdir(parents=True, exist_ok=True)
         np.save(file, model.embed(list(texts)))
     found: Floats = np.load(file)

@@ -16,13 +16,13 @@ from typing import Any
 
 import pandas as pd
 
+from bench.recorded_auto import recorded_schedule
 from hybridal.core.rounds import Cost, Metrics, Round
 from hybridal.lab.paper.published import known_backbone, known_task
 from hybridal.lab.study.study import CellPlan
 from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.lab.study.study_results import run_row, variant_name
 from hybridal.lab.study.trie import histories
-from hybridal.reports.display_names import schedule_of
 from hybridal.schedules import Schedule
 
 # `engine` is the commit that computed a round. Two commits may differ in the last digits, which training amplifies:
@@ -108,14 +108,14 @@ def played(cells: Iterable[Cell], spec: str) -> list[tuple[Cell, tuple[Round, ..
 
     Without its signal a schedule would seem never to switch.
     """
-    schedule = schedule_of(spec)
+    schedule = recorded_schedule(spec)
     found = ((cell, _history(cell, schedule.spec)) for cell in cells)
     return [(cell, run) for cell, run in found if len(run) == cell.rounds and _watched(schedule, run)]
 
 
 @cache
 def _history(cell: Cell, spec: str) -> tuple[Round, ...]:
-    return histories(cell.known, [schedule_of(spec)], cell.rounds)[spec]
+    return histories(cell.known, [recorded_schedule(spec)], cell.rounds)[spec]
 
 
 def runs(cells: Iterable[Cell], specs: Sequence[str]) -> pd.DataFrame:

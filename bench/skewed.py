@@ -151,7 +151,7 @@ def rows(name: str, skew: Skew, root: Path, seeds: Sequence[int]) -> pd.DataFram
     texts = read(name, skew, root)
     task = Task.from_texts(list(texts.pool[:8]), [texts.classes[i % len(texts.classes)] for i in range(8)])
     model: TransformerModel = build_model(
-        Settings(task.name, device="cpu", overrides={"max_length": MAX_LENGTH}), task, ()
+        Settings(task.name, backbone="minilm", device="cpu", overrides={"max_length": MAX_LENGTH}), task, ()
     )
     readable = readable_names(texts.classes)
     pool, measured = model.embed(texts.pool), model.embed(texts.measured)

@@ -41,6 +41,16 @@ def test_auto_is_compared_with_the_better_encoder_of_each_task() -> None:
     assert "| a | 10 | 2.0 | 0.0 |" in encoders.price_table(found)
 
 
+def test_encoders_that_were_run_alone_have_scores_where_they_are_complete(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = pd.DataFrame(rounds({"a": 0.5, "b": 0.6}) + rounds({"a": 0.7}, "u"))
+    found.to_parquet(tmp_path / "alone.parquet")
+    assert encoders.main(["--read", str(tmp_path / "alone.parquet")]) == 0
+    printed = [[cell.strip() for cell in line.split("|")] for line in capsys.readouterr().out.splitlines()[2:]]
+    assert printed == [["", "`a`", "0.620", *[""] * 5], ["", "`b`", *[""] * 6]]
+
+
 def test_one_command_runs_the_study_and_writes_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

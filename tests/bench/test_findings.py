@@ -9,7 +9,18 @@ from statistics import fmean
 import pandas as pd
 import pytest
 
-from bench import annotators, claim_figures, encoders, engines, findings, learners, multi_label, promises, shares
+from bench import (
+    annotators,
+    claim_figures,
+    encoders,
+    engines,
+    findings,
+    learners,
+    multi_label,
+    promises,
+    shares,
+    variants,
+)
 from bench.claims import ACCURACY, ALPHA, KEY, coin_toss
 from bench.on_the_way import overlap, overlaps
 from bench.round_records import cells, played, runs
@@ -28,11 +39,14 @@ def test_findings_page_shows_the_computed_tables() -> None:
     page = re.sub("<!--.*?-->", "", text, flags=re.DOTALL).splitlines()  # comments are not rendered
     runs_of_encoders = pd.read_parquet(findings.HERE / "results" / "encoders.parquet")
     shown = (encoders.regret_table, encoders.task_table, encoders.price_table)
-    tables = {**findings.tables(), **learners.tables(), **multi_label.tables()}
+    tables = {**findings.tables(), **learners.tables(), **multi_label.tables(), **variants.tables()}
     for module in (promises, annotators):
         tables[module.__name__] = module.tables(pd.read_parquet(module.FILE))
+    tables["trained annotators"] = annotators.trained_table(pd.read_parquet(annotators.TRAINED))
     tables |= shares.tables()
     tables |= {table.__name__: table(runs_of_encoders) for table in shown}
+    alone = pd.read_parquet(findings.HERE / "results" / "encoders-alone.parquet")
+    tables["alone"] = encoders.alone_table(alone)
     assert {name: [row for row in table.splitlines()[2:] if row not in page] for name, table in tables.items()} == {
         name: [] for name in tables
     }
