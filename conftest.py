@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,8 @@ from hybridal.system.cache import cache_dir
 from hybridal.tasks.newsgroups import FILES
 
 # A busy machine is not a failing test. What is landed is judged on the same examples each time; work at a desk is not.
-settings.register_profile("hybridal", deadline=None, derandomize="CI" in os.environ)
+# Half of the usual number of examples: tests whose faults are rare ask for more.
+settings.register_profile("hybridal", deadline=None, derandomize="CI" in os.environ, max_examples=50)
 settings.load_profile("hybridal")
 
 # What is imported for a session stays: to look through all of it for garbage again and again takes a fifth of its time.
@@ -82,6 +85,26 @@ def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         # What is forked from a process that a test started would know nothing of what other tests change.
         patch.setattr("hybridal.lab.study.engines.processes.prepare", lambda: None)
         yield cache
+
+
+@pytest.fixture(scope="module")
+def parquet_here() -> Iterator[None]:
+    """Parquet files are read in this process: a separate one takes 0.15 s of CPU time per file.
+
+    That it is separate, and what it refuses, is tested in `test_parquet_files` and `test_reader_process`.
+    """
+    from hybridal.tasks import parquet_reader
+
+    @contextmanager
+    def sent(path: Path, **request: Any) -> Iterator[io.BytesIO]:
+        out = io.BytesIO()
+        parquet_reader.send(str(path), **request, out=out)
+        out.seek(0)
+        yield out
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hybridal.tasks.parquet_files.sent", sent)
+        yield
 
 
 @pytest.fixture

@@ -123,8 +123,7 @@ def test_the_app_starts_from_the_wheel(installed: dict[str, str], tmp_path: Path
     app = subprocess.Popen(command, env=installed, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     try:
         assert app.stdout is not None
-        app.stdout.readline()
-        link = app.stdout.readline().split()[-1]
+        link = next(line.split()[-1] for line in app.stdout if "http" in line)
         with httpx.Client(follow_redirects=True, trust_env=False) as client:
             page = client.get(link)
             (script,) = re.findall(r'src="(/static/[^"]+/label\.js)"', page.text)

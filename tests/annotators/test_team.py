@@ -3,8 +3,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from hybridal.annotators.callback import Callback
-from hybridal.annotators.team import Answers, Team, team_of
+from hybridal.annotators.team import Answers, Team, in_overlap, team_of
+
+SHARE = st.floats(0, 1)
 
 TEXTS = dict.fromkeys(range(40), "…")
 
@@ -42,3 +47,10 @@ def test_a_callback_is_people_unless_it_is_given_as_the_model() -> None:
     people, model = gives("p"), gives("m")
     assert team_of(people) is people
     assert team_of(people, model, 0.3) == Team(model, people, 0.3)
+
+
+@given(st.text(), SHARE, SHARE)
+def test_a_larger_overlap_holds_all_texts_of_a_smaller_one(text: str, one: float, other: float) -> None:
+    assert not in_overlap(text, min(one, other)) or in_overlap(text, max(one, other))
+    assert in_overlap(text, 1)
+    assert not in_overlap(text, 0)

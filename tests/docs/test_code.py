@@ -129,7 +129,7 @@ def test_python_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.Mo
     with label_app(tmp_path / "p", monkeypatch) if SITE in code else nullcontext(SITE) as address:
         names: dict[str, Any] = {"__name__": "page"}
         for block in blocks:
-            quick = block.replace('backbone="minilm"', SMALL).replace("max_length=64", f"{SMALL}, max_length=16")
+            quick = block.replace('backbone="minilm"', SMALL).replace("max_length=64", "max_length=16")
             quick = quick.replace('backbone="auto"', SMALL.replace('"tiny"', '"auto:tiny"'))
             exec(compile(quick.replace(SITE, address), page, "exec", dont_inherit=True), names)
 

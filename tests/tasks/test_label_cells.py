@@ -22,6 +22,8 @@ from hybridal.tasks.from_files import load_files
 from hybridal.tasks.label_cells import has_several, json_list, read_cell, read_indicators, write_cell
 from hybridal.tasks.task import Task
 
+pytestmark = pytest.mark.usefixtures("parquet_here")
+
 # What people name classes: separators, quotes, brackets and numbers included.
 NAME = st.text(st.sampled_from('ab[]",; 1\u00e9|'), min_size=1, max_size=4).map(str.strip).filter(bool)
 SETS = st.frozensets(NAME, max_size=4)

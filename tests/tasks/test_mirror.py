@@ -12,6 +12,8 @@ from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
 from hybridal.tasks.mirror import find_mirrored, load_folder, mirrored, same_name
 
+pytestmark = pytest.mark.usefixtures("parquet_here")
+
 
 @pytest.mark.parametrize("name", ["ag_news", "agnews", "AG-News", "ag news"])
 def test_benchmark_is_found_in_every_spelling(mirror: Path, name: str) -> None:

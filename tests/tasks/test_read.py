@@ -14,6 +14,8 @@ from hybridal.errors import UserError
 from hybridal.tasks import file_formats, parquet_files, read
 from hybridal.tasks.read import count_rows, read_rows, stream_rows
 
+pytestmark = pytest.mark.usefixtures("parquet_here")
+
 Write = Callable[[str, str | bytes], Path]
 
 

@@ -13,6 +13,8 @@ from hybridal.tasks import load_task, task_loading, task_names
 from hybridal.tasks.benchmarks import BENCHMARKS, Benchmark
 from hybridal.tasks.task import Task
 
+pytestmark = pytest.mark.usefixtures("parquet_here")
+
 Write = Callable[[str, str | bytes], Path]
 
 

@@ -11,7 +11,8 @@ from sqlalchemy import select
 from hybridal.app.db.schema import Prediction, Text
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.people import add_person
+from hybridal.app.labelling.comments import begin_thread
+from hybridal.app.people import User, add_person
 from hybridal.app.project_settings import write
 
 from ..made_up import make, me
@@ -35,6 +36,7 @@ def furnish(app: Served) -> None:
         annotate(session, owner, "t3", "label", class_name="a", key="1", flagged=True, comment="hm")
         annotate(session, ada, "t3", "label", class_name="b", key="2")
         annotate(session, owner, "t4", "label", class_name="a", key="3")
+        begin_thread(session, User(ada, "", ""), "t3", owner.number, "Why *a*?", "4")
         classes.describe(session, 1, "What *a* is", "an example\nanother")
         classes.archive(session, classes.add(session, ["d"])[0].number, "out")
         write(

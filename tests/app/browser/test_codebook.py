@@ -25,8 +25,9 @@ pytestmark = pytest.mark.browser
 
 def label_some(app: Served, name: str = "a", n: int = 3) -> None:
     with app.project.sessions.begin() as session:
+        owner = me(app.project)
         for at in range(1, n + 1):
-            annotate(session, me(app.project), f"t{at}", "label", class_name=name, key=f"{name}{at}")
+            annotate(session, owner, f"t{at}", "label", class_name=name, key=f"{name}{at}")
 
 
 def queue_split(app: Served) -> None:
@@ -98,6 +99,20 @@ def test_an_answer_of_a_recheck_is_undone(window: Window, app: Served) -> None:
     expect(page.locator("#before")).to_have_text("Your previous label: apricot")
     expect(page.locator("#saved")).to_have_text("Saved")
     assert consensus(app.project)["t1"] == ("a", "people")
+
+
+def test_a_text_left_for_later_is_not_shown_again_before_the_server_knows(window: Window, app: Served) -> None:
+    label_some(app, n=2)
+    queue_split(app)
+    page = window.open(app.link, at="/?check=all")
+    page.route("**/api/codebook/rechecks/postpone", lambda route: route.abort())
+    expect(page.locator("#text")).not_to_be_empty()
+    first = page.locator("#text").inner_text()
+    page.keyboard.press("s")
+    expect(page.locator("#text")).not_to_have_text(first)
+    second = page.locator("#text").inner_text()
+    page.reload()
+    expect(page.locator("#text")).to_have_text(second)
 
 
 def test_a_class_gets_a_new_definition_and_a_group(
@@ -182,8 +197,9 @@ def test_the_codebook_and_a_recheck_are_accessible(window: Window, app: Served, 
 def test_progress_has_the_quality_of_each_group(window: Window, app: Served) -> None:
     with app.project.sessions.begin() as session:
         classes.put_in_group(session, 1, "fruit")
+        owner = me(app.project)
         for row, id in session.execute(select(Text.row, Text.id).where(Text.split == "validation")).all():
-            annotate(session, me(app.project), id, "label", class_name="a", key=id)
+            annotate(session, owner, id, "label", class_name="a", key=id)
             session.add(Prediction(text_row=row, class_number=1, probability=0.9, entropy=0.3, round=1))
     page = window.open(app.link, at="/progress")
     group = page.get_by_role("figure").filter(has=page.get_by_role("heading", name="Quality per group"))

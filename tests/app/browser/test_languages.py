@@ -1,4 +1,4 @@
-"""Pages in every language: nothing is cut off, overlaps or leaves the screen, and axe-core reports no violation."""
+"""Pages in every language: nothing is cut off, overlaps or leaves the screen, and axe-core finds all names."""
 
 from __future__ import annotations
 
@@ -24,13 +24,22 @@ CUT_OFF = """() => [...document.querySelectorAll("button, a.button, label, th, l
   .map((one) => one.textContent.trim())"""
 
 
+# Opening a page takes 0.3 s of CPU time. These have the most of what can be too wide or nameless: buttons and fields.
+MOST_CONTROLS = ("/", "/texts", "/review", "/people", "/settings")
+# German has the longest words, Arabic is written from right to left, and Japanese has lines without spaces.
+EXTREMES = ("de", "ar", "ja")
+# The rules of axe-core that depend on words; `test_axe` has the others.
+WORDED = ("button-name", "link-name", "label", "label-content-name-mismatch", "html-has-lang", "html-lang-valid")
+
+
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != SOURCE])
-def test_every_page_fits_in_every_language(
+def test_pages_fit_in_every_language(
     language: str, window: Window, app: Served, axe: Axe, shot: Callable[[Page, str], None]
 ) -> None:
     furnish(app)
-    page = window.open(app.link, viewport={"width": 320, "height": 640}, reduced_motion="reduce", locale=language)
-    for path in PATHS:
+    page = window.open(app.link, viewport={"width": 320, "height": 640}, reduced_motion="reduce")
+    page.context.add_cookies([{"name": COOKIE, "value": language, "url": app.address}])
+    for path in PATHS if language in EXTREMES else MOST_CONTROLS:
         go_and_settle(page, app.address + path)
         expect(page.locator("#trainer p")).not_to_be_empty()
         assert page.locator("html").get_attribute("dir") == translation(language).direction
@@ -40,7 +49,7 @@ def test_every_page_fits_in_every_language(
             assert page.evaluate(CUT_OFF) == [], (path, width)
             shot(page, f"{language}-{width}-{path.strip('/').replace('/', '-') or 'label'}")
         if path in ("/", "/settings"):
-            assert axe.faults(page) == []
+            assert axe.faults(page, *WORDED) == []
 
 
 def test_the_menu_at_the_foot_changes_the_language(window: Window, app: Served) -> None:

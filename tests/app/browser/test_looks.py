@@ -23,6 +23,7 @@ PATHS = (
     "/export",
     "/people",
     "/settings",
+    "/comments",
     "/programs",
     "/programs/api",
     "/codebook",
@@ -97,8 +98,9 @@ def test_the_buttons_of_a_long_message_keep_their_words_whole(window: Window, ap
     for number in range(3):
         page.locator(".item input[type=checkbox]").nth(number).check()
     with app.project.sessions.begin() as session:
+        owner = me(app.project)
         for number in range(2):
-            annotate(session, me(app.project), f"t{number}", "skip", key=f"t{number}")
+            annotate(session, owner, f"t{number}", "skip", key=f"t{number}")
     page.get_by_label("Label the selected texts as").select_option("a")
     page.get_by_role("button", name="Save").click()
     for name in ("Undo", "Close"):

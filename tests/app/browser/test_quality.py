@@ -30,9 +30,10 @@ def measured(app: Served) -> Served:
         ada = add_person(session, "Ada", "annotator")
         session.execute(update(Text).values(split="pool", required_votes=2))
         session.execute(update(Text).where(Text.row <= 12).values(split="validation"))
+        owner = me(app.project)
         for row in range(1, 15):
             name = "c" if row > 12 else "a"
-            annotate(session, me(app.project), f"t{row - 1}", "label", class_name=name, key=f"{row}")
+            annotate(session, owner, f"t{row - 1}", "label", class_name=name, key=f"{row}")
             number = 2 if row in (11, 12) else 1
             session.add(Prediction(text_row=row, class_number=number, probability=0.8, entropy=0.3, round=1))
         annotate(session, ada, "t12", "label", class_name="a", key="ada")

@@ -74,10 +74,10 @@ def test_shares_are_shown_copied_and_made_more_precise(
     with page.expect_download() as downloaded:
         page.get_by_role("button", name="Table (CSV)").click()
     assert downloaded.value.path().read_text().startswith("what,of,class")
-    page.get_by_label("Wanted precision").fill("8")
+    page.get_by_label("Wanted precision").fill("4")
     page.get_by_role("button", name="Plan").click()
     expect(page.locator("#plan")).to_contain_text(
-        "For ±8 points in each of 2 groups with 95% confidence you need about"
+        "For ±4 points in each of 2 groups with 95% confidence you need about"
     )
     page.get_by_label("Texts to draw at random").fill("7")
     page.get_by_role("button", name="Draw and label next").click()

@@ -82,8 +82,9 @@ def test_texts_are_listed_and_decided_by_one_class(window: Window, app: Served, 
 
 def test_texts_are_listed_by_the_classes_that_they_lack(window: Window, app: Served, axe: Axe) -> None:
     with app.project.sessions.begin() as session:
+        owner = me(app.project)
         for id, label in {"t1": ["a", "b"], "t2": [], "t3": ["c"]}.items():
-            annotate(session, me(app.project), id, "label", class_names=label, key=id)
+            annotate(session, owner, id, "label", class_names=label, key=id)
         annotate(session, me(app.project), "t4", "label", decisions={"b": False}, key="t4")
     page = window.open(app.link, at="/texts")
     page.get_by_label("Lacks class").select_option("b")

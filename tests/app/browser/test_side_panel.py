@@ -145,8 +145,9 @@ def test_column_values_have_room_next_to_a_long_name(window: Window, tmp_path: P
     with served(tmp_path / "p") as app:
         with app.project.sessions.begin() as session:
             add(session, [Row("new", "A new text", None, {"who": "Ada Lovelace", name: "here"})])
+            owner = me(app.project)
             for number in range(20):
-                annotate(session, me(app.project), f"t{number}", "skip", key=f"t{number}")
+                annotate(session, owner, f"t{number}", "skip", key=f"t{number}")
         page = window.open(app.link, viewport={"width": width, "height": 640})
         expect(page.locator("#text")).to_have_text("A new text")
         if width < 1000:

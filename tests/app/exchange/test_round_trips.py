@@ -27,6 +27,8 @@ from hybridal.tasks.read import READERS
 
 from ..made_up import consensus
 
+pytestmark = pytest.mark.usefixtures("parquet_here")
+
 # One line each, and no control character: what every format can say.
 PLAIN = [
     "=1+1",

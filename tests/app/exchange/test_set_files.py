@@ -37,6 +37,8 @@ from hybridal.tasks.columns import Columns
 
 from ..made_up import make, me, people
 
+pytestmark = pytest.mark.usefixtures("parquet_here")
+
 # Separators, quotes, line ends, formulas, and what looks like JSON.
 HOSTILE = ["a;b", "a,b", '"', "[]", '["x"]', '{"x": true}', "=1+1", "two\nlines", "null", "é|€"]
 NAMES = st.sampled_from(HOSTILE) | st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)

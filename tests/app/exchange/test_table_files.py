@@ -32,14 +32,18 @@ from hybridal.app.exchange.table_files import (
 )
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.classes import find, put_in_group, rename
+from hybridal.app.labelling.comments import answer, begin_thread
 from hybridal.app.labelling.text_source import Source, read_source
 from hybridal.app.labelling.texts import Added, Row, add_in_parts
+from hybridal.app.people import User
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 from hybridal.system.scratch import scratch
 
 from ..made_up import make, me
 from .projects import NASTY, empty, made
+
+pytestmark = pytest.mark.usefixtures("parquet_here")
 
 WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
@@ -110,7 +114,11 @@ def test_a_large_file_comes_in_parts_and_is_closed() -> None:
 
 
 def test_every_annotated_text_is_exported_with_all_annotations(tmp_path: Path, db: str | None) -> None:
-    lines = {line["id"]: line for line in label_rows(made(tmp_path, db).reads)}
+    project = made(tmp_path, db)
+    with project.sessions.begin() as session:
+        thread = begin_thread(session, User(me(project), "", ""), "b", None, "why?", "c1")
+        answer(session, User(me(project), "", ""), thread, "ah", done=True, key="c2")
+    lines = {line["id"]: line for line in label_rows(project.reads)}
     assert [*lines] == [*"abcdefg"]
     assert {id: (line["label"], line["source"]) for id, line in lines.items()} == {
         "a": ("bug", "people"),
@@ -121,7 +129,8 @@ def test_every_annotated_text_is_exported_with_all_annotations(tmp_path: Path, d
         "f": ("bug", "file"),
         "g": ("idea", "llm"),
     }
-    assert (lines["b"]["text"], lines["b"]["flagged"], lines["b"]["comments"]) == (NASTY, True, "Ann: =1+1")
+    assert (lines["b"]["text"], lines["b"]["flagged"]) == (NASTY, True)
+    assert lines["b"]["comments"] == "Ann: =1+1\nme to the reviewers: why?\nme: ah"
     expected = [(one["person"], one["action"], one["class"]) for one in lines["e"]["annotations"]]
     assert expected == [("Ann", "label", "idea"), ("Bo", "label", "bug"), ("me", "adjudicate", "idea")]
     assert lines["d"]["annotations"][0]["class"] is None
@@ -319,8 +328,9 @@ def test_sets_have_the_groups_of_their_classes(tmp_path: Path) -> None:
     with project.sessions.begin() as session:
         for name in ("a", "b"):
             put_in_group(session, find(session, name).number, "fruit")
+        owner = me(project)
         for id, names in {"t0": ["a", "b", "c"], "t1": ["c"]}.items():
-            annotate(session, me(project), id, "label", class_names=names, key=id)
+            annotate(session, owner, id, "label", class_names=names, key=id)
     assert [row["group"] for row in label_rows(project.sessions)] == [["fruit"], []]
     table = parquet.read_table(io.BytesIO(b"".join(LABEL_FORMATS["parquet"](label_rows(project.sessions)))))
     assert table["group"].to_pylist() == [["fruit"], []]

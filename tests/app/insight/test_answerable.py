@@ -27,8 +27,9 @@ def test_it_counts_the_texts_above_the_promised_threshold(tmp_path: Path, db: st
     validation, pool = random_rows(project, "validation"), random_rows(project, "pool")
     sure = {row: (0.999 if at % 5 else 0.5) for at, (row, _) in enumerate([*validation, *pool])}
     with project.sessions.begin() as session:
+        owner = me(project)
         for row, id in validation:
-            annotate(session, me(project), id, "label", class_name="a" if sure[row] > 0.9 else "b", key=id)
+            annotate(session, owner, id, "label", class_name="a" if sure[row] > 0.9 else "b", key=id)
         session.add_all(
             Prediction(text_row=row, class_number=1, probability=p, entropy=0.1, round=1) for row, p in sure.items()
         )
@@ -59,9 +60,10 @@ def test_with_several_classes_a_whole_set_must_be_right(tmp_path: Path) -> None:
     with project.sessions.begin() as session:
         for one in session.scalars(select(Class)):
             one.threshold = 0.5
+        owner = me(project)
         for row, id in validation:
             names = ["a", "c"] if row in wrong else ["a", "b"]  # each text has one right class
-            annotate(session, me(project), id, "label", class_names=names, key=id)
+            annotate(session, owner, id, "label", class_names=names, key=id)
     with project.reads() as session:
         sentences = answerable(session, project, several=True)
     assert sentences[0].startswith("The model can answer 900 of the 1,200 texts without a label")

@@ -115,8 +115,9 @@ def project(tmp_path: Path, db: str | None) -> Iterator[Project]:
         session.execute(update(Text).values(split="pool"))
         session.execute(update(Text).where(Text.id.in_(["t0", "t1", "t2", "t3"])).values(split="validation"))
         given = {"t0": "a", "t1": "a", "t2": "b", "t4": "a"}
+        owner = me(made)
         for id, label in given.items():
-            annotate(session, me(made), id, "label", key=id, class_name=label)
+            annotate(session, owner, id, "label", key=id, class_name=label)
         rows = dict(session.execute(select(Text.id, Text.row)).all())
         for id, number in {"t0": 1, "t1": 2, "t2": 2, "t3": 3, "t4": 2}.items():
             session.add(Prediction(text_row=rows[id], class_number=number, probability=0.8, entropy=0.3, round=1))
@@ -166,8 +167,9 @@ def test_cells_of_sets_list_the_texts_that_they_count(tmp_path: Path) -> None:
     project = make(tmp_path / "p", texts=4, multi_label=True)
     with project.sessions.begin() as session:
         session.execute(update(Text).values(split="validation"))
+        owner = me(project)
         for id, label in {"t0": ["a"], "t1": ["a", "b"], "t2": []}.items():
-            annotate(session, me(project), id, "label", key=id, class_names=label)
+            annotate(session, owner, id, "label", key=id, class_names=label)
         numbers = dict(session.execute(select(Class.name, Class.number)).all())
         given = ClassSet.of([numbers["b"]])
         about = {"class_number": numbers["b"], "label_set": store_sets(session, [given])[given], "round": 1}

@@ -47,9 +47,10 @@ def predict(project: Project, rows: Iterable[int], right: float = 0.8) -> None:
 
 def label(project: Project, rows: Iterable[int], drawn: str | None = None) -> None:
     with project.sessions.begin() as session:
+        owner = me(project)
         for row in rows:
             id = session.get_one(Text, row).id
-            annotate(session, me(project), id, "label", class_name=truth(row), key=f"k{row}", drawn=drawn)
+            annotate(session, owner, id, "label", class_name=truth(row), key=f"k{row}", drawn=drawn)
 
 
 def serve(project: Project, n: int) -> list[int]:
@@ -235,9 +236,10 @@ def test_several_classes_per_text_may_be_left_open(tmp_path: Path) -> None:
     project = make(tmp_path / "p", texts=200, validation_first=40, validation_share=0.0, multi_label=True)
     predict(project, range(1, 201))
     with project.sessions.begin() as session:
+        owner = me(project)
         for at, row in enumerate(reserved_rows(project)):
             given = {"class_names": {truth(row)}} if at < 25 else {"decisions": {"a": truth(row) == "a"}}
-            annotate(session, me(project), session.get_one(Text, row).id, "label", key=f"k{row}", **given)
+            annotate(session, owner, session.get_one(Text, row).id, "label", key=f"k{row}", **given)
     table = found(project)
     labels = {line.name: line.labels for line in table.of("share")}
     assert labels == {"a": 40, "b": 25, "c": 25}

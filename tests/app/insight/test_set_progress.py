@@ -27,8 +27,9 @@ def project(tmp_path: Path) -> Iterator[Project]:
     made = make(tmp_path / "p", texts=4, multi_label=True)
     with made.sessions.begin() as session:
         session.execute(update(Text).where(Text.id.in_(["t0", "t1"])).values(split="validation"))
+        owner = me(made)
         for id, label in {"t0": {"class_names": ["a"]}, "t1": {"decisions": {"a": False, "b": True}}}.items():
-            annotate(session, me(made), id, "label", key=id, **label)  # type: ignore[arg-type]
+            annotate(session, owner, id, "label", key=id, **label)  # type: ignore[arg-type]
         annotate(session, me(made), "t2", "label", key="t2", class_names=[])
         numbers = {name: number for number, name in session.execute(select(Class.number, Class.name))}
         given = ClassSet.of([numbers["a"]])

@@ -152,8 +152,9 @@ def test_annotation_that_waited_for_a_merge_sees_it(tmp_path: Path, empty_postgr
 def test_archived_class_is_not_offered_and_keeps_its_labels(project: Project) -> None:
     with project.sessions.begin() as session:
         a, b = (classes.find(session, name).number for name in "ab")
+        owner = me(project)
         for id, name in (("t1", "a"), ("t2", "b"), ("t3", "c")):
-            annotate(session, me(project), id, "label", class_name=name, key=id)
+            annotate(session, owner, id, "label", class_name=name, key=id)
         classes.archive(session, a, "out")
         classes.archive(session, b, "kept")
     assert names(project) == ["c"]

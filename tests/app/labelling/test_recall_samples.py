@@ -20,6 +20,7 @@ from hybridal.app.project import Project
 from hybridal.app.project_settings import read
 from hybridal.measures.recall_certificate import certify
 
+from ..copies import copied
 from ..made_up import check_books, make, me
 
 A = 1  # the number of the class "a"
@@ -37,9 +38,10 @@ def draw(project: Project) -> None:
 
 def label(project: Project, rows: Iterable[int], name: str) -> None:
     with project.sessions.begin() as session:
+        owner = me(project)
         for row in rows:
             text = session.get_one(Text, row)
-            annotate(session, me(project), text.id, "label", class_name=name, key=f"{row} {name}")
+            annotate(session, owner, text.id, "label", class_name=name, key=f"{row} {name}")
 
 
 def predict(project: Project, rows: Iterable[int], number: int) -> None:
@@ -52,7 +54,11 @@ def predict(project: Project, rows: Iterable[int], number: int) -> None:
 @pytest.fixture
 def hunted(tmp_path: Path, db: str | None) -> Project:
     """100 of 300 texts are labelled as the class, and the model gives it to 10 others."""
-    project = make(tmp_path / "p", texts=300, validation_first=10, validation_share=0.0, db=db)
+    return _hunted(tmp_path / "p", db=db) if db else copied(_hunted, tmp_path / "p")
+
+
+def _hunted(folder: Path, db: str | None = None) -> Project:
+    project = make(folder, texts=300, validation_first=10, validation_share=0.0, db=db)
     label(project, range(1, 101), "a")
     predict(project, range(101, 111), A)
     predict(project, range(111, 301), 2)
@@ -148,8 +154,9 @@ def test_new_texts_need_a_new_sample(hunted: Project) -> None:
 def test_several_classes_per_text(tmp_path: Path, db: str | None) -> None:
     project = make(tmp_path / "p", texts=60, multi_label=True, db=db)
     with project.sessions.begin() as session:
+        owner = me(project)
         for row in range(1, 21):
-            annotate(session, me(project), f"t{row - 1}", "label", class_names=["a", "b"], key=str(row))
+            annotate(session, owner, f"t{row - 1}", "label", class_names=["a", "b"], key=str(row))
         annotate(session, me(project), "t20", "label", decisions={"b": True}, key="open")
         annotate(session, me(project), "t21", "label", decisions={"a": False}, key="decided")
         one = store_sets(session, [ClassSet.of([A, 3])])[ClassSet.of([A, 3])]

@@ -120,8 +120,9 @@ def test_labelling_goes_on_between_the_parts_of_a_merge_and_no_label_is_new(tmp_
 def test_a_class_into_which_another_is_being_merged_takes_all_labels_along(tmp_path: Path) -> None:
     project = make(tmp_path / "p")
     with project.sessions.begin() as session:
+        owner = me(project)
         for id, name in (("t1", "a"), ("t2", "b"), ("t3", "c")):
-            annotate(session, me(project), id, "label", class_name=name, key=id)
+            annotate(session, owner, id, "label", class_name=name, key=id)
         a, b = (classes.find(session, name).number for name in "ab")
         merge(session, a, b)
         remove(session, b)

@@ -198,8 +198,9 @@ def test_labelled_texts_do_not_become_validation_texts(tmp_path: Path) -> None:
     project = make(tmp_path / "p", texts=1000)
     with project.sessions.begin() as session:
         pool = session.scalars(select(Text.id).where(Text.split == "pool")).all()
+        owner = me(project)
         for id in pool:
-            annotate(session, me(project), id, "label", class_name="a", key=id)
+            annotate(session, owner, id, "label", class_name="a", key=id)
         remove(session, classes.find(session, "a").number)
         update_texts(session, rows_to_update(session))
     first = reserve(project)

@@ -22,8 +22,9 @@ def test_labels_are_touched_by_class_by_the_model_and_by_similarity(tmp_path: Pa
     predicted = {"t0": (1, 0.9), "t1": (1, 0.6), "t2": (2, 0.7), "t3": (1, 0.5), "t4": (1, 0.8), "t5": (2, 0.9)}
     with project.sessions.begin() as session:
         rows = dict(session.execute(select(Text.id, Text.row)).all())
+        owner = me(project)
         for id, name in given.items():
-            annotate(session, me(project), id, "label", class_name=name, key=id)
+            annotate(session, owner, id, "label", class_name=name, key=id)
         for id, (number, probability) in {**predicted, "t8": (1, 0.9)}.items():
             new = {"text_row": rows[id], "class_number": number, "probability": probability}
             session.add(Prediction(**new, entropy=0.0, round=1))
@@ -73,8 +74,9 @@ def test_sets_are_touched_if_they_have_the_class_or_the_model_adds_it(tmp_path: 
     project = make(tmp_path / "p", texts=5, db=db, multi_label=True)
     with project.sessions.begin() as session:
         rows = dict(session.execute(select(Text.id, Text.row)).all())
+        owner = me(project)
         for id, names in {"t0": ["a", "b"], "t1": ["b"], "t2": []}.items():
-            annotate(session, me(project), id, "label", class_names=names, key=id)
+            annotate(session, owner, id, "label", class_names=names, key=id)
         annotate(session, me(project), "t3", "label", decisions={"b": True}, key="t3")
         number = store_sets(session, [ClassSet.of([1, 2])])[ClassSet.of([1, 2])]
         for id in ("t1", "t3"):

@@ -12,12 +12,14 @@ import pytest
 from sqlalchemy import select
 
 from hybridal.app.db.class_set import ClassSet
-from hybridal.app.db.schema import Class, LabelSet, Prediction, QueuedText, Text
+from hybridal.app.db.schema import Class, LabelSet, LlmAnswer, Prediction, QueuedText, Text
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.text_source import Source
+from hybridal.app.people import machine_annotator
 from hybridal.app.project import Project
 from hybridal.app.trainer.cycle import Cycle
+from hybridal.app.trainer.snapshot import snapshot
 from hybridal.app.trainer.stored_predictions import ScoredTexts, keep_predictions
 from hybridal.testing.small import multi_label_task
 
@@ -163,3 +165,24 @@ def test_without_an_archived_class_the_others_are_predicted(project: Project) ->
         (sport, 0.7, ClassSet.of([sport])),
         (science, 0.3, ClassSet.of([])),
     ]
+
+
+def test_sets_of_a_language_model_are_labels_until_a_person_decides_something(project: Project) -> None:
+    whole, part, guessed, shared = unlabelled(project, "pool", 4)
+    with project.sessions.begin() as session:
+        llm = machine_annotator(session, "(small)", "llm")
+        for id in (whole, part, guessed):
+            annotate(session, llm, id, "label", class_names=sorted(TRUTH[id]), key=f"llm-{id}", drawn="llm")
+        text = session.scalars(select(Text).where(Text.id == shared)).one()
+        text.required_votes = 2
+        answer = {"question": "q", "model": "small 1", "text_row": text.row, "confidence": 1.0}
+        session.add(LlmAnswer(**answer, class_name=f'["{TASK.classes[1]}"]'))
+    for id in (whole, shared):
+        say(project, id, class_names=[])
+    say(project, part, decisions={TASK.classes[0]: True})
+    with project.reads() as session:
+        now = snapshot(session)
+    assert now.by_model == {guessed}
+    assert {*now.compared} == {whole, shared}  # the other classes of the partial set are the model's
+    assert now.compared[shared] == ClassSet.of([[*now.classes][1]])
+    assert (now.by_people[whole], now.model_answers[guessed]) == (ClassSet.of([]), now.pool[guessed])

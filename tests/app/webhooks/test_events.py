@@ -79,8 +79,9 @@ def test_many_labels_come_in_several_messages(project: Project) -> None:
     number = hook(project, "labels.saved")
     with project.sessions.begin() as session:
         session.add_all(Text(id=f"x{i}", body="x", random_order=0.5) for i in range(LABELS_PER_MESSAGE + 5))
+        owner = me(project)
         for i in range(LABELS_PER_MESSAGE + 5):
-            annotate(session, me(project), f"x{i}", "label", class_name="a", key=f"x{i}")
+            annotate(session, owner, f"x{i}", "label", class_name="a", key=f"x{i}")
     told = [len(data["labels"]) for _ in range(3) for _, data in news(project, number)]
     assert told == [LABELS_PER_MESSAGE, 5]
 

@@ -31,9 +31,10 @@ def project(tmp_path: Path) -> Iterator[Project]:
     made.probabilities.begin({"classes": [1, 2]}, 2)
     made.probabilities.write(range(1, 301), right, [2] * 300)
     with made.sessions.begin() as session:
+        owner = me(made)
         for text in session.scalars(select(Text).where(Text.split == "validation")).all():
             name = "a" if int(text.id[1:]) % 3 == 0 else "b"
-            annotate(session, me(made), text.id, "label", class_name=name, key=text.id, drawn="random")
+            annotate(session, owner, text.id, "label", class_name=name, key=text.id, drawn="random")
     promote(made, "Rev", "reviewer")
     yield made
     made.close()

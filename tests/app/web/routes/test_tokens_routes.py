@@ -23,7 +23,7 @@ def test_token_is_created_used_without_csrf_token_and_revoked(app: FastAPI, owne
     made = owner.post("/api/tokens", {"name": "import", "role": "annotator"}).json()
     visit = program(app, made["token"])
     assert visit.post("/api/annotations", LABEL).status_code == 200
-    assert visit.get("/api/project").json()["me"] == {"name": "me", "role": "annotator"}
+    assert visit.get("/api/project").json()["me"] == {"number": 1, "name": "me", "role": "annotator"}
     assert visit.get("/api/people").status_code == 403
     [listed] = owner.get("/api/tokens").json()["items"]
     assert made["token"] not in str(listed)

@@ -21,6 +21,8 @@ from hybridal.testing.small import toy_task
 from .engine_studies import once
 from .two_nodes import TwoNodes
 
+pytestmark = pytest.mark.usefixtures("parquet_here")
+
 TEXTS = toy_task().train.texts[:96]
 SHARDS, EACH = 12, 8
 
