@@ -74,7 +74,7 @@ release-check: $(INSTALLED)
 bench: $(VENV)/.trainer $(SMALL_TEXT)/.installed
 	$(BIN)/python -m bench.cpu $(ARGS)
 
-# hybridal next to what people would pick instead, on the processor; docs/comparison.md gets the tables.
+# hybridal next to what people would pick instead, on the processor, half an hour on two cores; ARGS=--full takes all.
 compare: $(INSTALLED) .venv-peers/.installed
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(BIN)/python -m bench.peers $(ARGS)
 

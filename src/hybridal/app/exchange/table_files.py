@@ -22,6 +22,7 @@ from hybridal.app.db.class_set import ClassSet
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Class, Consensus, LabelSet, Person, Prediction, Text, Vote
 from hybridal.app.labelling.classes import current
+from hybridal.app.labelling.comments import comment_lines
 from hybridal.app.labelling.stored_class_sets import class_names, decisions_named, named
 from hybridal.app.labelling.texts import in_pages
 from hybridal.app.project import MODEL_FOLDER, Project
@@ -121,9 +122,11 @@ class _LabelRows:
             groups = {one.name: one.group for one in current(session) if one.group}
         columns = {name: f"{name} (file)" if name in COLUMNS else name for name in settings["columns"]}
         for rows in in_pages(self._sessions, _page, lambda row: row[0].row):
+            with self._sessions() as session:
+                addressed = comment_lines(session, [*{row[0].row for row in rows}])
             for text, group in groupby(rows, key=lambda row: row[0]):
                 context = text.context or {}
-                yield _label_row(text, [*group], names, groups) | {
+                yield _label_row(text, [*group], names, groups, addressed.get(text.row, [])) | {
                     shown: context.get(name) for name, shown in columns.items()
                 }
 
@@ -168,9 +171,14 @@ def _page(session: Session, last: int) -> list[Any]:
 
 
 def _label_row(
-    text: Text, rows: list[Any], names: Mapping[int, str] | None, groups: Mapping[str, str]
+    text: Text,
+    rows: list[Any],
+    names: Mapping[int, str] | None,
+    groups: Mapping[str, str],
+    addressed: Sequence[str],
 ) -> dict[str, Any]:
     _, source, label, classes, *_, drawn, version = rows[0]
+    remarks = [f"{person}: {one.comment}" for *_, one, person, _, _, _, _ in rows if one.comment]
     annotations = [
         {
             "person": person,
@@ -194,7 +202,7 @@ def _label_row(
         "split": text.split,
         "drawn": drawn,
         "flagged": any(one["flagged"] for one in annotations),
-        "comments": "\n".join(f"{one['person']}: {one['comment']}" for one in annotations if one["comment"]),
+        "comments": "\n".join([*remarks, *addressed]),
         "at": max(one["at"] for one in annotations),
         "codebook": version,
         "annotations": annotations,
