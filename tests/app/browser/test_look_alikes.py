@@ -77,6 +77,18 @@ def test_one_answer_labels_all_without_those_excluded_and_undo_takes_all_back(
     assert [name for name, _ in consensus(parcels.project).values() if name == "a"] == []
 
 
+def test_a_key_counts_while_the_closed_dialog_still_has_the_focus(window: Window, parcels: Served) -> None:
+    page = window.open(parcels.link)
+    on_a_parcel(page)
+    page.keyboard.press("=")
+    expect(page.locator("#differences li")).to_have_count(37)
+    page.keyboard.press("Escape")
+    expect(page.locator("#look-alikes-dialog")).to_be_hidden()
+    # What a key sends in the frame in which the dialog closes.
+    page.locator("#differences input").first.dispatch_event("keydown", {"key": "1", "code": "Digit1"})
+    expect(page.locator("#last")).to_contain_text("37 texts that are almost the same get this label, too.")
+
+
 def test_without_the_box_only_the_text_on_the_page_is_labelled(window: Window, parcels: Served) -> None:
     page = window.open(parcels.link)
     on_a_parcel(page)

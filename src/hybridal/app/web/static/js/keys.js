@@ -36,8 +36,11 @@ export function listen(act, usual = (typed) => typed) {
 }
 
 function isBusy(target) {
+  // Until the next frame after a dialog was closed, the focus is still inside it.
+  const isInClosedDialog = target.closest("dialog:not([open])");
   return (
-    target.closest("input, textarea, select, dialog") || document.querySelector("dialog[open], [popover]:popover-open")
+    (!isInClosedDialog && target.closest("input, textarea, select, dialog")) ||
+    document.querySelector("dialog[open], [popover]:popover-open")
   );
 }
 
