@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -115,11 +116,24 @@ class Hasty(QuietTrainer):
         os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_an_early_interrupt_ends_a_server_in_the_background_of_a_script_too(tmp_path: Path) -> None:
+class Swallowing(QuietTrainer):
+    """Loses the interrupt, as Python does if it comes during a finalizer."""
+
+    def start(self) -> None:
+        super().start()
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(LIMIT)
+
+
+@pytest.mark.parametrize("trainer", [Hasty, Swallowing])
+def test_an_early_interrupt_ends_a_server_in_the_background_of_a_script_too(
+    tmp_path: Path, trainer: type[QuietTrainer]
+) -> None:
     make(tmp_path / "p").close()
     context = multiprocessing.get_context("fork")
     told, tell = context.Pipe(duplex=False)
-    process = context.Process(target=run, args=(tmp_path / "p", tell.send, True, Hasty))
+    process = context.Process(target=run, args=(tmp_path / "p", tell.send, True, trainer))
     process.start()
     try:
         assert heard(told).startswith("http://")

@@ -125,7 +125,8 @@ def _run(
     """Run the server until it is interrupted."""
     # A request waits for the database several times, and then for the thread that computes meanwhile.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    with closing(bind(host, port)) as listening, _ends_on_a_signal():
+    server = uvicorn.Server(server_config(app, behind_proxy, sign_in_header))
+    with closing(bind(host, port)) as listening, _ends_on_a_signal(server):
         end = f":{listening.getsockname()[1]}/" + (f"?token={login_link.token}" if login_link else "")
         links = [f"http://{_shown(name)}{end}" for name in names(host)]
         try:
@@ -137,7 +138,7 @@ def _run(
             if background is not None:
                 background.start()
             # uvicorn shuts down on a signal, then raises it again.
-            uvicorn.Server(server_config(app, behind_proxy, sign_in_header)).run(sockets=[listening])
+            server.run(sockets=[listening])
         finally:
             if background is not None:
                 background.stop()
@@ -156,13 +157,16 @@ def server_config(app: FastAPI, behind_proxy: bool, sign_in_header: str | None =
 
 
 @contextmanager
-def _ends_on_a_signal() -> Iterator[None]:
-    """End the block on SIGINT and SIGTERM, also if the parent shell ignores SIGINT in its background jobs."""
+def _ends_on_a_signal(server: uvicorn.Server) -> Iterator[None]:
+    """End the block on SIGINT and SIGTERM, also if the parent shell ignores SIGINT in its background jobs.
+
+    The server is told, too: Python swallows a KeyboardInterrupt that is raised in a finalizer or a callback.
+    """
     came = False
 
     def interrupt(*_: object) -> NoReturn:
         nonlocal came
-        came = True
+        came = server.should_exit = True
         raise KeyboardInterrupt
 
     before = {how: signal.signal(how, interrupt) for how in (signal.SIGINT, signal.SIGTERM)}
