@@ -152,6 +152,37 @@ def test_dozens_of_texts_are_labelled_without_a_connection(
         assert len(app.answers()) == 37
 
 
+def test_pauses_between_attempts_are_short_again_when_the_connection_is_back(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    shown(page)
+    pauses = page.evaluate(
+        """async () => {
+          const { Outbox } = await import(document.querySelector("script[src*=label]").src.replace("label.js", "outbox.js"));
+          const pauses = [];
+          const real = setTimeout;
+          Math.random = () => 0.5; // no jitter
+          window.setTimeout = (act, ms) => (pauses.push(ms), real(act, 0));
+          let attempts = 0;
+          const send = async () => {
+            attempts += 1;
+            if (attempts === 9) dispatchEvent(new Event("online")); // while the ninth attempt is under way
+            if (attempts < 12) throw Object.assign(new Error("no connection"), { isTemporary: true, status: 0 });
+          };
+          const storage = {
+            setItem(name, value) { this[name] = value; },
+            getItem(name) { return this[name]; },
+            removeItem(name) { delete this[name]; },
+          };
+          const outbox = new Outbox(storage, "test", send);
+          const arrived = new Promise((resolve) => outbox.addEventListener("acknowledged", resolve));
+          outbox.add({ path: "/", body: { key: "k" } });
+          await arrived;
+          return pauses.filter((ms) => [1, 2, 4, 8, 16, 30].includes(ms / 1000)).map((ms) => ms / 1000);
+        }"""
+    )
+    assert pauses == [1, 2, 4, 8, 16, 30, 30, 30, 1, 2, 4]
+
+
 def test_an_answer_outlives_the_page_of_a_wifi_that_wants_a_password(window: Window, app: Served) -> None:
     page = window.open(app.link, routed=True)
     first = shown(page)

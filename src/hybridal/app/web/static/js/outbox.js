@@ -30,7 +30,7 @@ export class Outbox extends EventTarget {
     this.send = send;
     this.failures = 0;
     this.problem = ""; // the server's own reason why the oldest message is still here
-    addEventListener("online", () => this.#wake());
+    addEventListener("online", () => this.#restart());
   }
 
   /** @returns {Message[]} oldest first */
@@ -79,6 +79,12 @@ export class Outbox extends EventTarget {
       }
     }
     this.#fire("change");
+  }
+
+  /** Tries again now. If that is too early for the connection, the pauses begin with the shortest. */
+  #restart() {
+    this.failures = 0;
+    this.#wake();
   }
 
   #pause() {
