@@ -16,8 +16,9 @@ from sqlalchemy import select
 
 from hybridal.app.db.schema import AccessToken, Invitation, LoginSession, Person, Webhook
 from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.comments import begin_thread
 from hybridal.app.labelling.text_search import State
-from hybridal.app.people import add_person, hash_password, invite
+from hybridal.app.people import User, add_person, hash_password, invite
 from hybridal.app.project import Project
 
 from ..app.exchange.projects import prediction
@@ -78,6 +79,17 @@ UNKNOWN = [
     *("person__password__startswith=a", "annotations__person__password__regex=.*", "filters[0][column]=password"),
     *("fields=password", "include=annotations", "sort=password", "where=1=1", "role=owner", "user=1", "expand=all"),
 ]
+
+
+def test_an_annotator_learns_nothing_of_comments_between_others(app: FastAPI, project: Project) -> None:
+    person, other = people(project, 2)
+    visit = signed_in(app, person)
+    paths = ("/api/next", "/api/next/spare", "/api/comments", "/api/texts/t0", "/api/texts/t1", "/api/project")
+    before = [visit.get(path).json() for path in paths]
+    with project.sessions.begin() as session:
+        begin_thread(session, User(other, "", ""), "t0", me(project).number, "secret comment", "1")
+        begin_thread(session, User(other, "", ""), "t1", None, "secret comment", "2")
+    assert [visit.get(path).json() for path in paths] == before
 
 
 def test_an_order_or_state_that_is_not_offered_is_refused(annotator: Visit) -> None:

@@ -6,11 +6,16 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
+from sqlalchemy import select, update
 
-from hybridal.app.people import add_person, sign_in
+from hybridal.app.db.schema import Comment, Person, Text
+from hybridal.app.labelling.comments import begin_thread
+from hybridal.app.people import User, add_person, sign_in
 from hybridal.app.web.auth import cookie_name
 
+from .axe import Axe
 from .served import Served
+from .test_axe import checked
 from .window import Window
 
 pytestmark = pytest.mark.browser
@@ -84,3 +89,67 @@ def test_a_comment_is_addressed_by_name_answered_and_done(
     form.get_by_role("button", name="Send").click()
     expect(ann.locator(".threads > li")).to_have_count(2)
     expect(ann.locator(".threads > li").last).to_contain_text("Ann to the reviewers")
+
+
+def ask(app: Served, body: str, to: str | None, text: str = "t0", role: str = "annotator") -> None:
+    """A new person addresses a comment to another one; the project has only this text to label."""
+    with app.project.sessions.begin() as session:
+        number = to and session.scalar(select(Person.number).where(Person.name == to))
+        person = User(add_person(session, f"Ann {role}", role), "", "")
+        begin_thread(session, person, text, number, body, f"key {role}")
+        session.execute(update(Text).where(Text.id != text).values(split="pool", open=False))
+
+
+def test_a_person_who_labels_a_text_sees_answers_and_ends_the_comments_on_it(
+    window: Window, app: Served, shot: Callable[[Page, str], None], axe: Axe
+) -> None:
+    bo = page_of(window, app, "Bo", "annotator", "/")
+    expect(bo.locator("#text")).not_to_be_empty()
+    expect(bo.locator("#threads")).to_be_hidden()
+    ask(app, f"is it {HOSTILE}", "Bo")
+    bo.goto(app.address)
+    threads = bo.get_by_role("region", name="Comments on this text")
+    expect(threads.locator("li[data-thread]")).to_contain_text(["Ann annotator to Bo"])
+    expect(threads.locator(".written")).to_have_text(f"is it {HOSTILE}")
+    expect(bo.locator("#commented")).to_have_text("There are comments on this text.")
+    expect(bo.get_by_role("link", name="Comments", exact=True)).to_be_visible()  # read after a while
+    assert checked(bo, axe, "comments on a text") == []
+    for scheme in ("light", "dark"):
+        for name, width in (("desk", 1280), ("phone", 375)):
+            bo.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            bo.set_viewport_size({"width": width, "height": 740})
+            shot(bo, f"text-threads-{scheme}-{name}")
+    answer = threads.get_by_label("Answer")
+    answer.fill("1 is right")
+    answer.press("Enter")
+    expect(threads.locator(".history")).to_contain_text("1 is right")
+    expect(bo.locator("#last")).to_have_text("Answer sent")
+    expect(bo.locator("#body")).to_be_focused()
+    threads.get_by_role("button", name="Mark as done").click()
+    expect(threads.locator(".history")).to_contain_text("Bo marked it as done")
+    threads.get_by_label("Answer").fill("thanks")  # goes along with the label
+    bo.get_by_role("button", name="a", exact=False).and_(bo.locator("#classes button")).first.click()
+    expect(bo.locator("#threads")).to_be_hidden()
+    expect(bo.locator("#saved")).to_have_text("Saved")
+    with app.project.reads() as session:
+        written = session.scalars(select(Comment.body).order_by(Comment.number)).all()
+    assert written == [f"is it {HOSTILE}", "1 is right", "", "thanks"]
+    assert app.answers() == [("t0", "label")]
+
+
+def test_comments_to_others_are_not_beside_a_text_and_without_a_connection_answers_wait(
+    window: Window, app: Served
+) -> None:
+    page_of(window, app, "Bo", "annotator", "/").close()
+    cy = page_of(window, app, "Cy", "annotator", "/comments")
+    ask(app, "for Bo", "Bo")
+    ask(app, "for Cy", "Cy", role="reviewer")
+    cy.goto(app.address)
+    expect(cy.locator("#threads li[data-thread]")).to_have_count(1)
+    expect(cy.locator("#threads")).to_contain_text("for Cy")
+    cy.context.set_offline(True)
+    cy.locator("#threads").get_by_label("Answer").fill("later")
+    cy.get_by_role("button", name="Mark as done").click()
+    expect(cy.locator("#saved")).to_have_text("1 annotation waiting to be sent")
+    cy.context.set_offline(False)
+    expect(cy.locator("#threads")).to_contain_text("Cy marked it as done")

@@ -168,6 +168,14 @@ def threads_of_text(session: Session, user: User, row: int) -> list[ShownThread]
     return _with_comments(session, _shown(user).where(Text.row == row).order_by(CommentThread.number))
 
 
+def threads_of_texts(session: Session, user: User, ids: Sequence[str]) -> dict[str, list[ShownThread]]:
+    """The threads of some texts that a person sees, by the id of the text, the oldest first; most texts have none."""
+    found: dict[str, list[ShownThread]] = {}
+    for one in _with_comments(session, _shown(user).where(Text.id.in_(ids)).order_by(CommentThread.number)):
+        found.setdefault(one.text.id, []).append(one)
+    return found
+
+
 def thread_of(session: Session, user: User, number: int) -> ShownThread:
     """One thread."""
     [found] = _with_comments(session, _shown(user).where(CommentThread.number == number))
@@ -247,6 +255,8 @@ def _is_unread(user: User) -> ColumnElement[bool]:
 
 def _with_comments(session: Session, found: Select[Any]) -> list[ShownThread]:
     threads = session.execute(found).all()
+    if not threads:
+        return []
     comments: dict[int, list[tuple[Comment, str]]] = {one.number: [] for one, *_ in threads}
     written = select(Comment, Person.name).join(Person, Person.number == Comment.person_number)
     for comment, name in session.execute(written.where(Comment.thread_number.in_(comments)).order_by(Comment.number)):

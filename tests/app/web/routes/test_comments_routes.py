@@ -58,3 +58,31 @@ def test_programs_comment_too(owner: Visit, annotator: Visit, project: Project) 
     program = with_token(owner.client.app, me(project), "annotator")  # type: ignore[arg-type]
     assert sent(program, to=2).json()["person"] == "me"
     assert annotator.get("/api/project").json()["unread"] == 1
+
+
+def next_threads(visit: Visit, path: str = "/api/next") -> dict[str, list[str]]:
+    """The comments on the texts that come next, by the id of the text."""
+    items = visit.get(path, n=100).json()["items"]
+    return {item["id"]: [one["comments"][0]["comment"] for one in item["threads"]] for item in items}
+
+
+def test_texts_to_label_come_with_the_comments_that_the_person_sees(
+    annotator: Visit, reviewer: Visit, owner: Visit
+) -> None:
+    sent(owner, to=2, comment="ask")
+    sent(owner, to=2, key="k2", comment="again")
+    sent(owner, to=3, key="k3", text="t2", comment="of others")
+    found = next_threads(annotator)
+    assert found == {id: ["ask", "again"] if id == "t1" else [] for id in found}
+    assert {"t1", "t2"} <= {*found}
+    items = annotator.get("/api/next", n=100).json()["items"]
+    [thread, _] = next(item["threads"] for item in items if item["id"] == "t1")
+    assert annotator.get("/api/comments").json()["items"][1] == thread
+    annotator.post("/api/annotations", {"key": "a", "text": "t1", "action": "label", "class": "a"})
+    assert [one["number"] for one in annotator.post("/api/undo", {"key": "u"}).json()["item"]["threads"]] == [1, 2]
+    assert "t1" not in next_threads(reviewer)  # it is leased to the annotator
+
+
+def test_texts_kept_on_a_device_come_without_comments(annotator: Visit, owner: Visit) -> None:
+    sent(owner, to=2)
+    assert not any("threads" in item for item in annotator.get("/api/next/spare").json()["items"])

@@ -27,8 +27,9 @@ from hybridal.app.labelling.touched_labels import REASONS, Reason, chosen_rows, 
 from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
 from hybridal.app.web.project_threads import Router
+from hybridal.app.web.routes.comments_routes import CommentedItem, with_threads
 from hybridal.app.web.routes.labelling_routes import label_items, with_truncation
-from hybridal.app.web.schemas import CleanStr, Done, Item, Items, Number, Schema
+from hybridal.app.web.schemas import CleanStr, Done, Items, Number, Schema
 
 router = Router(prefix="/api/codebook")
 
@@ -213,7 +214,7 @@ def dismiss_rechecks(version: VersionNumber, _: Owner, project: CurrentProject) 
         return Dismissed(texts=dismiss(session, version))
 
 
-class RecheckItem(Item):
+class RecheckItem(CommentedItem):
     """A text to look at again: the answer that it had, and the version that has queued it."""
 
     old: list[str] = Field(description="The classes of the old answer; empty for none of the classes.")
@@ -242,9 +243,10 @@ def next_rechecks(
         items = label_items(session, project, [text for text, _ in leased], user, settings)
         old = [_old_answer(session, one) for _, one in leased]
         counts = recheck_counts(session)
+    shown = with_threads(project, user, with_truncation(project, items))
     found = [
         RecheckItem(**dict(item), old=names, version=one.version, reason=one.reason)
-        for item, names, (_, one) in zip(with_truncation(project, items), old, leased, strict=True)
+        for item, names, (_, one) in zip(shown, old, leased, strict=True)
     ]
     return Rechecks(items=found, left=sum(one.open for number, one in counts.items() if version in (None, number)))
 

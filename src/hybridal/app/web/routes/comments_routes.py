@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from fastapi import Query
@@ -18,11 +18,13 @@ from hybridal.app.labelling.comments import (
     mark_read,
     people_to_address,
     thread_of,
+    threads_of_texts,
 )
-from hybridal.app.people import may
+from hybridal.app.people import User, may
+from hybridal.app.project import Project
 from hybridal.app.web.auth import Annotator, CurrentProject
 from hybridal.app.web.project_threads import Router
-from hybridal.app.web.schemas import CleanStr, Done, Key, Number, Schema, excerpt
+from hybridal.app.web.schemas import CleanStr, Done, Item, Key, Number, Schema, excerpt
 
 router = Router(prefix="/api")
 
@@ -50,6 +52,12 @@ class ThreadSchema(Schema):
     done: bool
     unread: bool = Field(description="Whether it has comments that the signed-in person has not read.")
     comments: list[CommentSchema] = Field(description="The oldest first.")
+
+
+class CommentedItem(Item):
+    """A text to label with its comments."""
+
+    threads: list[ThreadSchema] = Field(description="The addressed comments on it that this person sees.")
 
 
 class ThreadPage(Schema):
@@ -146,6 +154,13 @@ def mark_comment_read(given: ReadComment, user: Annotator, project: CurrentProje
     with project.sessions.begin() as session:
         mark_read(session, user, given.comment)
     return Done()
+
+
+def with_threads(project: Project, user: User, items: Sequence[Item]) -> list[CommentedItem]:
+    """Add comments to texts, with one query for all. Called after the transaction, so that it does not prolong it."""
+    with project.reads() as session:
+        found = threads_of_texts(session, user, [item.id for item in items]) if items else {}
+    return [CommentedItem(**dict(item), threads=thread_schemas(found.get(item.id, []))) for item in items]
 
 
 def thread_schemas(found: Iterable[ShownThread]) -> list[ThreadSchema]:

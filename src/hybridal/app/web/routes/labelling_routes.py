@@ -36,6 +36,7 @@ from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, sees_predictions
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.routes.classes_routes import may_define
+from hybridal.app.web.routes.comments_routes import CommentedItem, with_threads
 from hybridal.app.web.schemas import (
     BatchKey,
     ClassName,
@@ -61,7 +62,7 @@ router = Router(prefix="/api")
 class Next(Schema):
     """The next texts, and the number of unlabelled texts left for this person."""
 
-    items: list[Item]
+    items: list[CommentedItem]
     left: int
     known: bool = Field(
         True, description="False if the model does not know the class `likely`; the most useful texts come then."
@@ -119,7 +120,7 @@ class UndoRequest(Schema):
 class Undone(Schema):
     """The text of the undone annotation, if there was one."""
 
-    item: Item | None
+    item: CommentedItem | None
     counts: Counts
 
 
@@ -159,14 +160,18 @@ def next_texts(
                 item.model_copy(update={"questions": about.get(row), "look_alikes": 0})
                 for row, item in zip(rows, items, strict=True)
             ]
-    return Next(items=with_truncation(project, items), left=leased.left, known=not likely or bool(wanted))
+    shown = with_threads(project, user, with_truncation(project, items))
+    return Next(items=shown, left=leased.left, known=not likely or bool(wanted))
 
 
 @router.get("/next/spare")
 def next_spare_texts(
     user: Annotator, project: CurrentProject, n: Annotated[int, Query(ge=1, le=100)] = 40
 ) -> Items[Item]:
-    """Further texts, to be labelled while there is no connection. They are not leased to this person."""
+    """Further texts, to be labelled while there is no connection. They are not leased to this person.
+
+    They come without comments, since a device keeps them.
+    """
     with project.reads() as session:
         texts = spare_texts(session, user.person, n)
         items = label_items(session, project, texts, user, read(session))
@@ -225,7 +230,8 @@ def undo_annotation(given: UndoRequest, user: Annotator, project: CurrentProject
     with project.reads() as session:
         items = label_items(session, project, [] if text is None else [text], user, read(session))
         now = counts(session)
-    return Undone(item=next(iter(with_truncation(project, items)), None), counts=Counts(**now))
+    shown = with_threads(project, user, with_truncation(project, items))
+    return Undone(item=next(iter(shown), None), counts=Counts(**now))
 
 
 class ManyLabels(Schema):

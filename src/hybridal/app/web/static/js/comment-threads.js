@@ -1,11 +1,12 @@
 /** The comments on a text that are addressed to a person: threads with answers, and a form for a new one. */
 import { post } from "./api.js";
 import { Addressee } from "./addressee.js";
-import { onSubmit } from "./controls.js";
+import { onPress, onSubmit, singleFlight } from "./controls.js";
 import { el, bdi } from "./dom.js";
 import { ago } from "./format.js";
 import { t, tParts } from "./i18n.js";
 import { idempotentPost } from "./idempotent-post.js";
+import { ANSWERS_PATH } from "./outbox.js";
 import { refreshUnread } from "./unread.js";
 
 const LONGEST = 2000;
@@ -33,8 +34,20 @@ export function commentSection(item) {
     problem.textContent = "";
     await act().catch((error) => (problem.textContent = error.message));
   };
-  const list = el("ul", { class: "threads" }, ...item.threads.map((thread) => threadRow(thread, attempt)));
-  const form = item.deleted ? null : newCommentForm(item.id, (thread) => list.append(threadRow(thread, attempt)), attempt);
+  /** A row whose answers are sent at once. */
+  const row = (thread) => {
+    const send = idempotentPost();
+    let shown;
+    const reply = (answer) =>
+      attempt(async () => {
+        const next = row(await send(ANSWERS_PATH, answer));
+        shown.replaceWith(next);
+        next.querySelector("textarea").focus();
+      });
+    return (shown = threadRow(thread, reply));
+  };
+  const list = el("ul", { class: "threads" }, ...item.threads.map(row));
+  const form = item.deleted ? null : newCommentForm(item.id, (thread) => list.append(row(thread)), attempt);
   const section = el("section", { class: "stack", "aria-label": t("Comments"), hidden: !item.threads.length }, el("h3", {}, t("Comments")), list, form, problem);
   form?.addEventListener("ready", () => (section.hidden = false));
   return section;
@@ -47,27 +60,24 @@ export async function markThreadsRead(threads) {
   if (unread.length) await refreshUnread();
 }
 
-function threadRow(thread, attempt) {
-  const send = idempotentPost();
+/**
+ * A thread with a form to answer it.
+ * @param {any} thread @param {(answer: {thread: number, comment: string, done: boolean}) => Promise<unknown>} reply
+ */
+export function threadRow(thread, reply) {
   const field = el("textarea", { rows: 1, maxlength: LONGEST, dir: "auto" });
-  const reply = (done) =>
-    attempt(async () => {
-      const renewed = await send("/api/comments/answers", { thread: thread.number, comment: field.value, done });
-      const next = threadRow(renewed, attempt);
-      row.replaceWith(next);
-      next.querySelector("textarea").focus();
-    });
-  const done = el("button", { type: "button", onclick: () => reply(true) }, t("Mark as done"));
+  const answer = singleFlight((done) => reply({ thread: thread.number, comment: field.value, done }));
+  const done = el("button", { type: "button" }, t("Mark as done"));
+  onPress(done, () => answer(true));
   const form = el("form", { class: "stack" }, el("label", {}, t("Answer"), field), el("div", { class: "row" }, el("button", {}, t("Send")), thread.done ? null : done));
-  onSubmit(form, () => reply(false));
-  const row = el(
+  onSubmit(form, () => answer(false));
+  return el(
     "li",
     { "data-thread": thread.number },
     el("p", { class: "facts" }, el("span", {}, ...fromTo(thread)), ...threadBadges(thread)),
     el("ul", { class: "history" }, ...thread.comments.map(commentRow)),
     form,
   );
-  return row;
 }
 
 function commentRow({ person, comment, done, at }) {

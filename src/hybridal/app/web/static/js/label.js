@@ -27,6 +27,7 @@ import { Queue } from "./queue.js";
 import { recallDialog } from "./recall.js";
 import { RecheckMode } from "./recheck-mode.js";
 import { SetAnswer } from "./set-answer.js";
+import { TextThreads } from "./text-threads.js";
 import { toast, showErrors } from "./toast.js";
 
 const RETRY_MS = 4000;
@@ -42,6 +43,7 @@ await useOwnKeys(project);
 const { role } = project.me;
 const mayDefine = role === "owner" || (role === "reviewer" && project.settings.open_classes);
 const card = new Card((to, comment) => store({ path: COMMENTS_PATH, body: { key: newKey(), text: queue.current.id, to, comment } }));
+const threads = new TextThreads(outbox, (message) => store(message));
 const sidePanel = new SidePanel();
 const lookAlikes = new LookAlikes();
 const several = project.multi_label;
@@ -150,10 +152,10 @@ function annotate(what, names, sentence) {
   const isSame = last && JSON.stringify(last.names) === JSON.stringify(names);
   // Where classes are chosen first, a label so soon without a choice is a bounce.
   const isBounce = last && at - last.at < MIN_READING_MS && (isSame || (several && names && !buttons.isTouched));
-  if (isBounce && !card.isRemarked) return;
+  if (isBounce && !isRemarked()) return;
   if (at - changedAt < MIN_READING_MS) return;
   // Store first: if the browser cannot store the annotation, stay on this text.
-  if (!card.sendComment()) return;
+  if (!card.sendComment() || !threads.sendDrafts()) return;
   const body = { key, text: queue.current.id, ...what, ...copies, ...remarks, codebook: project.codebook };
   if (!store({ path: "/api/annotations", body })) return;
   done.push({ item: queue.current, key, names, at, asked });
@@ -207,9 +209,14 @@ function showUndone(item, names, place) {
   show({ names });
 }
 
+/** Whether the person has entered something that replacing the text would discard. */
+function isRemarked() {
+  return card.isRemarked || threads.isDrafted;
+}
+
 /** Applies a change of the queue that no answer caused; postpones it while the text has an unsent flag, comment or choice. */
 function whenNotRemarking(change) {
-  if (card.isRemarked || buttons.isTouched) return void postponed.push(change);
+  if (isRemarked() || buttons.isTouched) return void postponed.push(change);
   change();
   showIfChanged();
 }
@@ -228,6 +235,7 @@ function show(before) {
   byId("skip").disabled = !item;
   sidePanel.showContext(item?.context ?? {});
   lookAlikes.show(item);
+  threads.show(item);
   if (item) card.show(item, before && sentenceOf(before.names));
   else card.showEmpty("", t("Loading texts …"));
   recheck.show(item);

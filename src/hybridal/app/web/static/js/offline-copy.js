@@ -30,7 +30,8 @@ export class OfflineCopy {
   async save() {
     if (!this.#isRegistered) return;
     const { csrf_token: _, ...project } = this.project;
-    await inStore("readwrite", (store) => store.put({ owner: ownerOf(project), project, items: this.queue.held }, HOME));
+    const items = this.queue.held.map(({ threads: _, ...item }) => item); // comments of others are not kept
+    await inStore("readwrite", (store) => store.put({ owner: ownerOf(project), project, items }, HOME));
   }
 }
 

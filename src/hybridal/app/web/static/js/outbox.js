@@ -3,6 +3,7 @@
 /** @typedef {{path: string, body: {key: string, [name: string]: unknown}}} Message */
 
 export const COMMENTS_PATH = "/api/comments";
+export const ANSWERS_PATH = "/api/comments/answers";
 
 /** The text that a message answers; a comment answers none. @param {Message} message @returns {string | undefined} */
 export const answeredText = ({ path, body }) => (path === COMMENTS_PATH ? undefined : body.text);
@@ -43,6 +44,18 @@ export class Outbox extends EventTarget {
     const { waiting } = this;
     const undone = new Set(waiting.map(({ body }) => body.undoes).filter(Boolean));
     return waiting.filter(({ body }) => !undone.has(body.key)).map(answeredText).filter(Boolean);
+  }
+
+  /** Resolves to the reply to a message that waits; to null if the server refuses it. @param {string} key @returns {Promise<any>} */
+  replyTo(key) {
+    return new Promise((resolve) => {
+      const settle = ({ detail: { message, reply = null } }) => {
+        if (message.body.key !== key) return;
+        for (const type of ["acknowledged", "refused"]) this.removeEventListener(type, settle);
+        resolve(reply);
+      };
+      for (const type of ["acknowledged", "refused"]) this.addEventListener(type, settle);
+    });
   }
 
   /** @param {Message} message */

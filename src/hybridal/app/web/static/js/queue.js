@@ -1,6 +1,6 @@
 /** The next texts to label, prefetched. */
 
-/** @typedef {{id: string, text: string, split: string, prediction: null | {class: string, probability: number, classes?: string[], probabilities?: Record<string, number>}, suggestion: null | string, suggestions?: string[], decisions?: Record<string, boolean | null>, questions?: string[], old?: string[], read_to: null | number, look_alikes?: number, context: Record<string, string>}} Item */
+/** @typedef {{id: string, text: string, split: string, prediction: null | {class: string, probability: number, classes?: string[], probabilities?: Record<string, number>}, suggestion: null | string, suggestions?: string[], decisions?: Record<string, boolean | null>, questions?: string[], old?: string[], read_to: null | number, look_alikes?: number, threads?: any[], context: Record<string, string>}} Item */
 
 // A longer queue would hold texts chosen by an outdated model. Without a connection, spare texts follow.
 const REFILL_BELOW = 4;
