@@ -49,20 +49,21 @@ def test_every_environment_variable_is_explained() -> None:
     assert explained == read
 
 
-@pytest.fixture
-def chromium() -> Iterator[Browser]:
+# Not called `chromium`: the order of tests moves that name to the front, away from the others that use the site.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("Chromium is not installed: `apt-get install chromium`")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
+        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield started
+        started.close()
 
 
 @pytest.mark.browser
-def test_a_page_opened_as_a_file_can_be_searched_and_fits_a_phone(site: Path, chromium: Browser) -> None:
-    page = chromium.new_page(viewport={"width": 390, "height": 800})
+def test_a_page_opened_as_a_file_can_be_searched_and_fits_a_phone(site: Path, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 800})
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("requestfailed", lambda request: problems.append(request.url))
@@ -75,8 +76,8 @@ def test_a_page_opened_as_a_file_can_be_searched_and_fits_a_phone(site: Path, ch
 
 
 @pytest.mark.browser
-def test_the_tables_of_the_findings_are_seen_whole_on_a_desk(site: Path, chromium: Browser) -> None:
-    page = chromium.new_page(viewport={"width": 1280, "height": 800})
+def test_the_tables_of_the_findings_are_seen_whole_on_a_desk(site: Path, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto((site / "findings.html").as_uri())
     page.locator(".md-typeset__scrollwrap").first.wait_for()  # a script makes them
     wide = "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).map(box => box.innerText.slice(0, 80))"
