@@ -15,6 +15,7 @@ from bench import (
     encoders,
     engines,
     findings,
+    frozen_variants,
     learners,
     multi_label,
     promises,
@@ -40,6 +41,7 @@ def test_findings_page_shows_the_computed_tables() -> None:
     runs_of_encoders = pd.read_parquet(findings.HERE / "results" / "encoders.parquet")
     shown = (encoders.regret_table, encoders.task_table, encoders.price_table)
     tables = {**findings.tables(), **learners.tables(), **multi_label.tables(), **variants.tables()}
+    tables |= frozen_variants.tables()
     for module in (promises, annotators):
         tables[module.__name__] = module.tables(pd.read_parquet(module.FILE))
     tables["trained annotators"] = annotators.trained_table(pd.read_parquet(annotators.TRAINED))
