@@ -94,7 +94,7 @@ def test_classes_narrow_down_and_extend(write: Write) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"train\.csv: no classes are known; name the label column with `label`"),
+        ({}, r"name the label column with `label`, or classes with `classes`\. Its other columns are label, id\.$"),
         ({"label": "kind"}, r"train\.csv: there is no column 'kind'; its columns are text, label, id"),
         ({"label": "label", "test_size": 200, "validation_size": 100}, r"train\.csv: no row is left to learn from"),
         ({"label": "label", "test_size": 301}, "`test_size`: 301"),

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.core.label_sets import LabelSets
-from hybridal.core.task_source import source_of
+from hybridal.core.task_source import TaskSource, source_of
 from hybridal.errors import UserError
 from hybridal.tasks.answers import names_of, number_labels
 from hybridal.tasks.class_names import choose_classes, note_joined_names, note_lookalikes, note_many_classes
 from hybridal.tasks.label_cells import as_sets, has_several
 from hybridal.tasks.overlaps import note_overlaps
-from hybridal.tasks.read import LabelColumn, Rows, read_rows
+from hybridal.tasks.read import LabelColumn, Rows, read_rows, read_tables
 from hybridal.tasks.splits import hold_out
+from hybridal.tasks.table import list_names
 from hybridal.tasks.task import Split, Task
 
 
@@ -76,7 +77,8 @@ def load_files(
     note_overlaps({str(part.table.path): part.texts for part in rows.values()}, _place_in(rows.values()), notify)
     if source.label is None and source.classes is None:
         raise UserError(
-            f"{path}: no classes are known; name the label column with `label`, or classes with `classes`.",
+            f"{path}: no classes are known; name the label column with `label`, or classes with `classes`."
+            + _other_columns(path, source),
             field="label",
         )
     found = [answer for part in rows.values() for answer in part.labels]
@@ -109,6 +111,14 @@ def _remark(rows: Rows) -> str | None:
     ]
     counts = ", ".join(f"{count} {what}" for count, what in parts if count)
     return f"{rows.table.path}: {len(rows)} rows, {counts}." if counts else None
+
+
+def _other_columns(path: str | Path, source: TaskSource) -> str:
+    """A sentence with the columns of a file that may have the labels; "" if there is none."""
+    used = (source.text or "text", source.id)
+    first = next(read_tables(path, used[:1], others=True))
+    names = [name for name in first.columns if name not in used]
+    return f" Its other columns are {list_names(names)}." if names else ""
 
 
 def _check_apart(parts: Mapping[str, str | Path | None]) -> None:
