@@ -39,11 +39,13 @@ class LabellingModel:
         name: Its name, for people.
         errors: Its errors on texts that people labelled too.
         weight: How much one of its labels counts, 0 to 1; one by people counts 1.
+        note: What people should know about its errors.
     """
 
     name: str
     errors: ModelErrors
     weight: float
+    note: Sentence | None = None
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,7 @@ def who_labels_next(
         return []
     if model is not None:
         found += error_sentences(model.name, model.errors, classes)
+        found += [] if model.note is None or not model.errors.texts else [model.note]
     return [*found, *_stopping(seen, len(classes))]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -20,6 +21,7 @@ from .window import Window
 
 pytestmark = pytest.mark.browser
 
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 HOSTILE = "<b>sarcasm</b>?"
 
 
@@ -91,10 +93,10 @@ def test_a_comment_is_addressed_by_name_answered_and_done(
     expect(ann.locator(".threads > li").last).to_contain_text("Ann to the reviewers")
 
 
-def ask(app: Served, body: str, to: str | None, text: str = "t0", role: str = "annotator") -> None:
+def ask(app: Served, body: str, to: str, text: str = "t0", role: str = "annotator") -> None:
     """A new person addresses a comment to another one; the project has only this text to label."""
     with app.project.sessions.begin() as session:
-        number = to and session.scalar(select(Person.number).where(Person.name == to))
+        number = session.scalar(select(Person.number).where(Person.name == to))
         person = User(add_person(session, f"Ann {role}", role), "", "")
         begin_thread(session, person, text, number, body, f"key {role}")
         session.execute(update(Text).where(Text.id != text).values(split="pool", open=False))
@@ -114,9 +116,9 @@ def test_a_person_who_labels_a_text_sees_answers_and_ends_the_comments_on_it(
     expect(bo.locator("#commented")).to_have_text("There are comments on this text.")
     expect(bo.get_by_role("link", name="Comments", exact=True)).to_be_visible()  # read after a while
     assert checked(bo, axe, "comments on a text") == []
-    for scheme in ("light", "dark"):
+    for scheme in SCHEMES:
         for name, width in (("desk", 1280), ("phone", 375)):
-            bo.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            bo.emulate_media(color_scheme=scheme)
             bo.set_viewport_size({"width": width, "height": 740})
             shot(bo, f"text-threads-{scheme}-{name}")
     answer = threads.get_by_label("Answer")

@@ -65,6 +65,19 @@ def test_people_the_model_and_stopping_are_compared(project: Project) -> None:
     assert stopping.startswith("Stopping costs nothing: ")
 
 
+def test_the_errors_are_those_by_which_labels_are_weighted(project: Project) -> None:
+    """Of all answers in the pool that are confident enough to be labels, also of those under earlier instructions."""
+    with project.sessions.begin() as session:
+        older = llm_of(session, model="older", routing={"overlap": 1.0})
+        for at in range(20, 32):
+            says(session, "Ann", f"t{at}", "bug")
+            recorded(session, older, f"t{at}", LlmLabel("idea", 0.95 if at < 30 else 0.5))
+    found = ask(project, people=0.5, people_per="label", model=0.1, model_per="label")
+    assert found[2] == "small agrees with people on 33% (95% interval 19% to 51%) of 30 texts that both labelled."
+    assert found[-2].startswith("This counts all answers so far, also those of earlier models and instructions: ")
+    assert found[-1].startswith("Stopping costs nothing: ")
+
+
 def test_without_a_price_of_the_model_it_is_left_out(project: Project) -> None:
     assert [one.split()[0] for one in ask(project, people=0.5, people_per="label")] == ["40", "Stopping"]
 

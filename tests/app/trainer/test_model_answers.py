@@ -17,9 +17,11 @@ from hybridal.app.people import machine_annotator
 from hybridal.app.project import Project
 from hybridal.app.trainer.chapter import Chapter, ModelSpec, begin, continue_with, learner_options, newest
 from hybridal.app.trainer.first_model import FirstModel
+from hybridal.app.trainer.label_pool import label_pool
 from hybridal.app.trainer.snapshot import Snapshot, snapshot, task_of
 from hybridal.core.observer import Observer
 from hybridal.core.pool import Pool
+from hybridal.measures.model_errors import model_errors, pool_weights
 
 from ..copies import copied
 from .projects import TRUTH, label, label_some, made, unlabelled
@@ -137,6 +139,21 @@ def test_answers_to_texts_that_people_label_in_any_case_show_its_errors(project:
     assert (learner.model_errors.texts, learner.model_errors.alike) == (1, 0)
     answer(project, [left, *taken(project).validation], confidence=1.0)
     assert synced(project).learner.model_errors == learner.model_errors
+
+
+def test_the_pool_of_a_snapshot_compares_and_weights_as_the_learner_does(project: Project) -> None:
+    guess(project, unlabelled(project, "pool", 4))
+    label(project, guess(project, unlabelled(project, "pool", 2)))
+    require_people(project, some := [*taken(project).pool][:3])
+    answer(project, some)
+    now, learner = taken(project), synced(project).learner
+    pool, objective = label_pool(now)
+    assert model_errors(*pool.compared(), objective) == learner.model_errors
+    assert learner.model_errors.texts == 5
+    weights, learnt = (pool_weights(one, objective) for one in (pool, learner.pool))
+    assert weights is not None
+    assert learnt is not None
+    assert sorted(weights.ravel()) == sorted(learnt.ravel())
 
 
 def test_a_restart_and_a_further_chapter_have_the_same_labels(project: Project) -> None:
