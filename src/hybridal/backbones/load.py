@@ -44,10 +44,10 @@ def load_backbone(name: str, task: Task, notify: Callable[[str], None] = lambda 
 
 def local_backbone(name: str, task: Task) -> Backbone | None:
     """Return the backbone if all its files are on this machine, else None."""
-    return Backbone(name, tiny.folder(task)) if name == "tiny" else _local_encoder(name)
+    return Backbone(name, tiny.folder(task)) if name == "tiny" else local_encoder(name)
 
 
-def _local_encoder(name: str) -> Backbone | None:
+def local_encoder(name: str) -> Backbone | None:
     """Return a pretrained encoder if all its files are on this machine, else None."""
     is_path = name.startswith(("/", "./", "../", "~"))  # hub ids do not look like paths
     if not is_path and (own := _in_models_folder(name)) is not None:
@@ -84,7 +84,7 @@ def check_exists(name: str) -> None:
     Raises:
         UserError: If there is no such backbone.
     """
-    if entry_of(name) is None and _local_encoder(name) is None:
+    if entry_of(name) is None and local_encoder(name) is None:
         remote_limits(name)
 
 

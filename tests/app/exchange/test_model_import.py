@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -24,12 +25,13 @@ from hybridal.app.project import Project, chapter_folders
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.model_check import check
+from hybridal.backbones import load_backbone
 from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 
 from ..copies import copied
 from ..made_up import me
-from ..trainer.projects import RULES, label_some, made, row, unlabelled
+from ..trainer.projects import RULES, TASK, label_some, made, row, unlabelled
 
 OFFERED = ["auto", "tiny"]
 
@@ -226,6 +228,40 @@ def test_an_encoder_that_this_server_does_not_offer_is_named(project: Project, t
     with pytest.raises(UserError, match=r"needs the encoder 'tiny', which this server does not offer\); import"):
         import_project(path, tmp_path / "new", title="new", encoders=["minilm"], with_model=True)
     import_project(path, tmp_path / "copy", title="copy", trusted=True, with_model=True)
+
+
+def encoder(folder: Path) -> str:
+    """An encoder in a folder."""
+    return str(shutil.copytree(load_backbone("tiny", TASK).folder, folder))
+
+
+def test_the_same_encoder_may_lie_in_another_folder(tmp_path: Path) -> None:
+    theirs, ours = encoder(tmp_path / "theirs"), encoder(tmp_path / "ours")
+    with closing(trained(tmp_path / "old", backbone=theirs)) as project:
+        path = exported(project, tmp_path / "whole.zip")
+        (tmp_path / "theirs").rename(tmp_path / "away")
+        import_project(path, tmp_path / "new", title="new", encoders=[ours, "auto"], with_model=True)
+        (tmp_path / "away").rename(theirs)
+        with closing(Project.open(tmp_path / "new")) as copy:
+            assert copy.setting("backbone") == ours
+            assert copy_and_project_learn_the_same(copy, project)
+            assert [record["update_sequence"] for record in records(copy)] == ["R", "RR", "RRH"]
+
+
+def test_another_encoder_is_refused_also_in_the_same_folder(tmp_path: Path) -> None:
+    name = encoder(tmp_path / "encoder")
+    with closing(trained(tmp_path / "old", backbone=name)) as project:
+        path = exported(project, tmp_path / "whole.zip")
+    with closing(imported(path, tmp_path / "as-offered", with_model=False)) as copy:
+        assert copy.setting("backbone") == "auto"
+    # It lies there, but this server does not offer the folder.
+    with pytest.raises(UserError, match=f"needs the encoder '{name}', which this server does not offer"):
+        imported(path, tmp_path / "new")
+    import_project(path, tmp_path / "same", title="same", encoders=[name], with_model=True)
+    config = tmp_path / "encoder" / "config.json"
+    config.write_text(config.read_text().replace("{", '{"note": 1,', 1))
+    with pytest.raises(UserError, match=f"has another encoder in '{name}'"):
+        import_project(path, tmp_path / "new", title="new", encoders=[name], with_model=True)
 
 
 def test_settings_that_would_fill_the_memory_are_refused(

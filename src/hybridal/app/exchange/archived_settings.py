@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybridal.backbones import candidate_names
+from hybridal.backbones.auto_candidates import is_auto
+from hybridal.backbones.fingerprint import encoder_fingerprint
 from hybridal.errors import UserError
 from hybridal.runs.settings import Settings
 
@@ -40,6 +42,32 @@ def is_offered(backbone: Any, encoders: Sequence[str]) -> bool:
     """
     offered = {name for encoder in encoders for name in candidate_names(encoder)}
     return isinstance(backbone, str) and {*candidate_names(backbone)} <= offered
+
+
+def offered_encoder(backbone: str, fingerprint: Any, encoders: Sequence[str]) -> str:
+    """Return the name that an archived run's encoder has on this server, which may have it in another folder.
+
+    Only encoders that this server offers are opened; what the archive says is only compared.
+
+    Args:
+        backbone: The archived setting.
+        fingerprint: That of the encoder, from the archive; None if the name says which it is.
+        encoders: Encoders that this server offers.
+
+    Raises:
+        UserError: This server does not offer it, or has another one in the folder of this name. One of several
+            candidates must have the same name, which records have too.
+    """
+    if isinstance(fingerprint, str) and not is_auto(backbone):
+        names = [name for encoder in encoders for name in candidate_names(encoder)]
+        here = {name: encoder_fingerprint(name) for name in dict.fromkeys(names)}
+        if found := [name for name, known in here.items() if known == fingerprint]:
+            return backbone if backbone in found else found[0]
+        if here.get(backbone) is not None:
+            raise UserError(f"this server has another encoder in '{backbone:.80}'")
+    if not is_offered(backbone, encoders):
+        raise UserError(f"it needs the encoder '{backbone:.80}', which this server does not offer")
+    return backbone
 
 
 def settings_of(run: Any) -> Settings:

@@ -28,6 +28,7 @@ from hybridal.app.exchange.archive_tables import ROWS_PER_CHUNK, columns_of, jso
 from hybridal.app.exchange.table_files import PART_BYTES
 from hybridal.app.project import CHAPTER_FILE, Project, chapter_folders
 from hybridal.app.vectors import StoredVectors
+from hybridal.backbones.fingerprint import encoder_fingerprint
 from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
 from hybridal.system.files import strict_json
@@ -58,12 +59,14 @@ class ModelFiles:
 
     Attributes:
         folder: The name of the folder that has the model.
+        encoder: The fingerprint of its encoder; None if the name says which it is.
         documents: Files that are written for the archive, by their name in it.
         opened: The open files by their name in the archive.
         sizes: Their sizes when they were opened.
     """
 
     folder: str
+    encoder: str | None
     documents: Mapping[str, bytes]
     opened: Mapping[str, BinaryIO]
     sizes: Mapping[str, int]
@@ -120,7 +123,8 @@ def _opened(listed: Mapping[str, tuple[Path, int, int, int]], opened: ExitStack)
     documents = {name: _about(folder) for name, folder in runs.items()}
     documents[f"{newest.name}/{TASK}"] = strict_json(_task(newest / "task")).encode()
     files = {name: opened.enter_context(path.open("rb")) for name, (path, *_) in listed.items() if name not in runs}
-    return ModelFiles(newest.name, documents, files, {name: size for name, (_, _, size, _) in listed.items()})
+    encoder = encoder_fingerprint(RunFolder.open(newest).settings().backbone)
+    return ModelFiles(newest.name, encoder, documents, files, {name: size for name, (_, _, size, _) in listed.items()})
 
 
 def _about(folder: Path) -> bytes:
@@ -158,6 +162,7 @@ def model_members(archive: zipfile.ZipFile, project: Project, session: Session, 
         "hybridal": __version__,
         "files": hashes,
         "chapter": files.folder,
+        "encoder": files.encoder,
         "round": trainer.round,
         "learnt_annotation": trainer.learnt_annotation,
         "probabilities": [] if stored is None else stored.about["classes"],

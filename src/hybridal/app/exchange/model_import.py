@@ -24,7 +24,7 @@ from hybridal import __version__
 from hybridal.app.db.schema import Annotation, Class, Prediction, Text, Trainer
 from hybridal.app.exchange.archive_reader import MAX_ABOUT, ProjectArchive
 from hybridal.app.exchange.archive_tables import ROWS_PER_CHUNK, readable
-from hybridal.app.exchange.archived_settings import is_offered, settings_of, shown_values
+from hybridal.app.exchange.archived_settings import offered_encoder, settings_of, shown_values
 from hybridal.app.exchange.model_export import FOLDER, LABELS, MANIFEST, PREDICTIONS, QUEUE, TASK, VALUES
 from hybridal.app.project import CHAPTER_FILE, Project
 from hybridal.core.label_sets import LabelSets
@@ -56,6 +56,10 @@ def _usable() -> Iterator[None]:
 class ArchivedModel:
     """The model in an archive, whose files are complete and undamaged.
 
+    Attributes:
+        archived_backbone: The setting `backbone` of its newest chapter in the archive.
+        backbone: The same on this server, which may have the encoder in another folder.
+
     Args:
         archive: The archive.
         encoders: Encoders that the model may use; None for any, if this server wrote the archive.
@@ -84,9 +88,11 @@ class ArchivedModel:
             runs = archive.documents([f"{name}/run.json" for name in self.chapters], MAX_ABOUT)
             self.runs = dict(zip(self.chapters, runs, strict=True))
             self.settings = {name: settings_of(run) for name, run in self.runs.items()}
-            needed = self.settings[self.newest].backbone
-            if encoders is not None and not is_offered(needed, encoders):
-                raise UserError(f"it needs the encoder '{needed:.80}', which this server does not offer")
+            newest = self.settings[self.newest]
+            self.archived_backbone = self.backbone = newest.backbone
+            if encoders is not None:
+                self.backbone = offered_encoder(newest.backbone, about.get("encoder"), encoders)
+            self.settings[self.newest] = replace(newest, backbone=self.backbone)
 
     def restore(self, session: Session, project: Project, report: Callable[[], None]) -> None:
         """Add the model to a project that has the texts, labels and classes of the archive.
@@ -183,10 +189,12 @@ class ArchivedModel:
     def _chapter(self, session: Session, task: Task) -> dict[str, Any]:
         about = self.archive.document(f"{self.newest}/{CHAPTER_FILE}")
         classes = self._class_numbers(session, about["classes"])
-        is_well = type(about["reserve"]) is int and isinstance(about["options"], dict)
-        if not is_well or len(classes) != len(task.classes):
+        options = about["options"]
+        if not (type(about["reserve"]) is int and isinstance(options, dict)) or len(classes) != len(task.classes):
             raise ValueError(f"{CHAPTER_FILE} is wrong")
-        return {"classes": classes, "reserve": about["reserve"], "options": about["options"], "replaces": None}
+        if options.get("backbone") == self.archived_backbone:
+            options = {**options, "backbone": self.backbone}
+        return {"classes": classes, "reserve": about["reserve"], "options": options, "replaces": None}
 
     def _task(self, session: Session) -> Task:
         """The task of the run, of the texts in the database."""

@@ -59,9 +59,11 @@ def import_project(
     """
     offered = None if trusted else encoders
     with closing(ProjectArchive(path)) as archive:
-        tables, settings = exported_tables(), _settings(archive, offered)
-        source = Source(title, [], multi_label=bool(settings.pop("multi_label", False)))
+        tables = exported_tables()
         model = ArchivedModel(archive, offered) if with_model and archive.has_model else None
+        renamed = {} if model is None else {model.archived_backbone: model.backbone}
+        settings = _settings(archive, offered, renamed)
+        source = Source(title, [], multi_label=bool(settings.pop("multi_label", False)))
         total = archive.tables_bytes + (archive.model_bytes if model else 0)
 
         def report() -> None:
@@ -88,8 +90,14 @@ def import_project(
             raise
 
 
-def _settings(archive: ProjectArchive, encoders: Sequence[str] | None) -> dict[str, Any]:
-    """The settings of an archive. Those of a stranger must not name code or files of this server."""
+def _settings(archive: ProjectArchive, encoders: Sequence[str] | None, renamed: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of an archive. Those of a stranger must not name code or files of this server.
+
+    Args:
+        archive: The archive.
+        encoders: Encoders that the project may use; None for any.
+        renamed: Encoders that have another name on this server.
+    """
     rows = list(archive.rows(exported_tables()["settings"]))
     settings = {row["name"]: row["value"] for row in rows if row["name"] not in SETTINGS_NOT_EXPORTED}
     settings.setdefault("backbone", project_settings.DEFAULTS["backbone"])
@@ -97,6 +105,7 @@ def _settings(archive: ProjectArchive, encoders: Sequence[str] | None) -> dict[s
         for name in ("schedule", "acquisition"):
             if not names_no_code(settings.get(name, "")):
                 raise UserError(f"The setting '{name}' of the export names code, so it was not imported.")
+        settings["backbone"] = renamed.get(str(settings["backbone"]), settings["backbone"])
         if encoders is not None and not is_offered(settings["backbone"], encoders):
             settings["backbone"] = encoders[0]
         for name, value in settings.items():
