@@ -17,7 +17,7 @@ from hybridal.testing.small import toy_task
 @pytest.fixture(autouse=True)
 def defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auto_candidates, "DEFAULT_CANDIDATES", ("gte-small", "tiny"))
-    auto_candidates._is_reachable.cache_clear()
+    auto_candidates._asked_hubs.clear()
     monkeypatch.setenv("HYBRIDAL_MODELS", "")
 
 
@@ -60,7 +60,7 @@ def no_connection() -> None:
 def test_without_a_hub_the_encoder_here_is_the_only_one(
     answer: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The hub is asked once per process whether it answers; no download is tried, which would take minutes."""
+    """The hub is asked once in a while whether it answers; no download is tried, which would take minutes."""
     asked = hub_that(answer, monkeypatch)
     monkeypatch.setattr(auto_candidates, "SECONDS_TO_REACH_HUB", 0.05)
     monkeypatch.setattr(hub_models, "folder", lambda *_: pytest.fail("a download was tried"))
@@ -70,6 +70,24 @@ def test_without_a_hub_the_encoder_here_is_the_only_one(
         "Backbone 'gte-small' is neither on this machine nor available from the hub; it is no candidate."
     }
     assert len(asked) == 1
+
+
+def test_a_hub_is_asked_again_after_a_while_and_earlier_choices_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    clock, is_up = [100.0], [False]
+    monkeypatch.setattr(auto_candidates, "monotonic", lambda: clock[0])
+    asked = hub_that(lambda: SimpleNamespace(status_code=200 if is_up[0] else 503), monkeypatch)
+    monkeypatch.setattr(hub_models, "folder", lambda *_: tmp_path)
+    before = with_candidates("auto", toy_task())
+    is_up[0], clock[0] = True, clock[0] + 599
+    assert (with_candidates("auto", toy_task()), len(asked)) == ("tiny", 1)
+    clock[0] += 2
+    assert (with_candidates("auto", toy_task()), len(asked)) == ("auto:gte-small,tiny", 2)
+    assert with_candidates(before, toy_task()) == "tiny"
+    is_up[0], clock[0] = False, clock[0] + 601  # a download would be tried for minutes
+    assert (with_candidates("auto", toy_task()), len(asked)) == ("tiny", 3)
 
 
 def test_an_offline_client_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from math import inf
 from threading import Event, Thread
+from time import monotonic
 
 from hybridal.backbones.load import load_backbone, local_backbone
 from hybridal.errors import UserError
@@ -19,6 +20,9 @@ AUTO = "auto"
 DEFAULT_CANDIDATES = ("gte-small", "minilm")
 # How long to wait for the hub before candidates that would be downloaded are left out.
 SECONDS_TO_REACH_HUB = 3.0
+SECONDS_UNTIL_ASKED_AGAIN = 600.0
+# By address: whether a hub answered, and when it was asked.
+_asked_hubs: dict[str, tuple[bool, float]] = {}
 
 
 def candidate_names(backbone: str) -> tuple[str, ...]:
@@ -97,14 +101,19 @@ def _hub_answers() -> bool:
     return not constants.is_offline_mode() and _is_reachable(constants.ENDPOINT)
 
 
-@cache
 def _is_reachable(address: str) -> bool:
-    """Whether an address answers soon; it is asked once per process.
+    """Whether an address answers soon; within ten minutes the last answer counts.
+
+    A process that started without a connection asks again for a later project. An old answer that it is there does not
+    count either: a download would try for minutes.
 
     The request runs in a thread: the timeout of the client covers neither the lookup of a name nor a second address.
     """
     from huggingface_hub import get_session
 
+    is_reachable, asked = _asked_hubs.get(address, (False, -inf))
+    if monotonic() - asked < SECONDS_UNTIL_ASKED_AGAIN:
+        return is_reachable
     answered = Event()
 
     def ask() -> None:
@@ -115,4 +124,6 @@ def _is_reachable(address: str) -> bool:
     request = Thread(target=ask, daemon=True)
     request.start()
     request.join(SECONDS_TO_REACH_HUB)
-    return answered.is_set()
+    is_reachable = answered.is_set()
+    _asked_hubs[address] = (is_reachable, monotonic())
+    return is_reachable
