@@ -133,10 +133,21 @@ def test_a_person_who_labels_a_text_sees_answers_and_ends_the_comments_on_it(
     bo.get_by_role("button", name="a", exact=False).and_(bo.locator("#classes button")).first.click()
     expect(bo.locator("#threads")).to_be_hidden()
     expect(bo.locator("#saved")).to_have_text("Saved")
+    bo.keyboard.press("u")  # back to the text, whose thread is open again, and then done
+    expect(threads.get_by_label("Answer")).to_be_visible()
+    expect(bo.locator("#saved")).to_have_text("Saved")
+    threads.get_by_role("button", name="Mark as done").click()
+    expect(threads.get_by_role("button", name="Mark as done")).to_have_count(0)
+    bo.reload()
+    expect(threads.get_by_text("done", exact=True)).to_be_visible()
+    expect(threads.get_by_label("Answer")).to_be_hidden()  # folded
+    bo.keyboard.press("1")
+    expect(bo.locator("#threads")).to_be_hidden()
+    expect(bo.locator("#saved")).to_have_text("Saved")
     with app.project.reads() as session:
         written = session.scalars(select(Comment.body).order_by(Comment.number)).all()
-    assert written == [f"is it {HOSTILE}", "1 is right", "", "thanks"]
-    assert app.answers() == [("t0", "label")]
+    assert written == [f"is it {HOSTILE}", "1 is right", "", "thanks", ""]
+    assert app.answers() == [("t0", "label"), ("t0", "withdraw"), ("t0", "label")]
 
 
 def test_comments_to_others_are_not_beside_a_text_and_without_a_connection_answers_wait(

@@ -8,6 +8,15 @@ import { refreshUnread } from "./unread.js";
 
 const READ_MS = 2000; // a text that is answered sooner was hardly read together with its comments
 
+/** Whether a thread is done and read: it comes last and is folded, to leave space for the text. */
+const isOver = ({ done, unread }) => done && !unread;
+
+function folded(row) {
+  const [facts, ...rest] = row.children;
+  row.replaceChildren(el("details", { class: "stack" }, el("summary", {}, ...facts.childNodes), ...rest));
+  return row;
+}
+
 export class TextThreads {
   #item = null;
   #timer = 0;
@@ -29,7 +38,9 @@ export class TextThreads {
     this.#item = item;
     const threads = item?.threads ?? [];
     this.root.hidden = !threads.length;
-    this.root.replaceChildren(el("ul", { class: "threads" }, ...threads.map((thread) => this.#row(thread))));
+    const [done, open] = [threads.filter(isOver), threads.filter((thread) => !isOver(thread))];
+    const rows = [...open.map((thread) => this.#row(thread)), ...done.map((thread) => folded(this.#row(thread)))];
+    this.root.replaceChildren(el("ul", { class: "threads" }, ...rows));
     this.root.scrollTop = 0;
     // A new element, so that screen readers read it also if it equals the one before.
     const sentence = threads.length ? t("There are comments on this text.") : null;
@@ -45,9 +56,10 @@ export class TextThreads {
   /** Sends answers that were typed and not sent. @returns {boolean} whether none is left to send */
   sendDrafts() {
     return this.#drafts.every((field) => {
-      const answer = { thread: Number(field.closest("[data-thread]").dataset.thread), comment: field.value, done: false };
-      if (!this.store({ path: ANSWERS_PATH, body: { key: newKey(), ...answer } })) return false;
+      const [key, thread] = [newKey(), Number(field.closest("[data-thread]").dataset.thread)];
+      if (!this.store({ path: ANSWERS_PATH, body: { key, thread, comment: field.value, done: false } })) return false;
       field.readOnly = true;
+      this.#renewed(key); // the text may come back after an undo
       return true;
     });
   }
@@ -63,18 +75,25 @@ export class TextThreads {
 
   /** Sends an answer, then shows the thread with it; without a connection that takes until it is back. */
   async #reply(row, answer) {
-    const [item, field, key] = [this.#item, row.querySelector("textarea"), newKey()];
+    const [field, key] = [row.querySelector("textarea"), newKey()];
     if (!answer.done && !answer.comment.trim()) return;
     if (!this.store({ path: ANSWERS_PATH, body: { key, ...answer } })) return;
     field.readOnly = true; // it is on its way
     if (row.contains(document.activeElement)) byId("body").focus({ preventScroll: true });
     byId("last").textContent = answer.done ? t("Marked as done") : t("Answer sent");
-    const thread = await this.outbox.replyTo(key);
+    const thread = await this.#renewed(key);
     field.readOnly = false;
     if (!thread) return; // refused, which the frame reports; the answer can be changed and sent again
-    item.threads = item.threads.map((one) => (one.number === thread.number ? thread : one));
     row.replaceWith(this.#row(thread));
     refreshUnread().catch(() => {}); // it is read now; the next look at it is soon
+  }
+
+  /** The thread with an answer that is on its way; null if the answer is refused. */
+  async #renewed(key) {
+    const item = this.#item;
+    const thread = await this.outbox.replyTo(key);
+    if (thread) item.threads = item.threads.map((one) => (one.number === thread.number ? thread : one));
+    return thread;
   }
 
   async #read() {
