@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
+from hybridal.app.web.translations import translation
 from hybridal.core.rounds import Metrics, MultiLabelMetrics
 from hybridal.measures.guessing import constant_f1, guessing_in_words, is_guessing
+from hybridal.sentences import Sentence
 
 
 def measured(right: int, f1: float, *support: int) -> Metrics:
@@ -92,3 +94,17 @@ def test_no_constant_answer_is_better() -> None:
     ]
     found = constant_f1(several(50, 0, 0, *targets.sum(axis=0).tolist()))
     assert found == pytest.approx(tuple(np.max(scores, axis=0)))
+
+
+@pytest.mark.parametrize(
+    ("metrics", "german"),
+    [
+        (measured(7, 0.5, 6, 6), "Es ist nicht belegt, dass das Modell besser als Raten ist: bei 7 von 12"),
+        (measured(10, 0.33, 10, 10), "Das Modell ist nicht besser als Raten: bei 10 von 20"),
+        (several(60, 0.42, 0.48, 30, 15, 10), "Das Modell ist nicht besser als Raten: bei 60 Validierungstexten"),
+        (several(10, 0.9, 0.9, 5, 5), "10 Validierungstexte sind zu wenige"),
+    ],
+)
+def test_the_sentence_on_validation_is_translated_within_the_advice(metrics: Metrics, german: str) -> None:
+    sentence = Sentence.sequence(guessing_in_words(metrics, "validation"), Sentence("Keep labelling."))
+    assert german in translation("de").sentence(sentence)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from hybridal.core.rounds import Round
 from hybridal.errors import UserError
-from hybridal.measures.certainty import MIN_TEXTS, TOO_FEW, interval, known
+from hybridal.measures.certainty import MIN_TEXTS, interval, known
 from hybridal.measures.forecast import Forecast, Interval, Observation, forecast
 from hybridal.measures.guessing import guessing_in_words
 from hybridal.sentences import Sentence, translatable_plural
 
 MIN_LABELS, MIN_PER_CLASS = 200, 5  # no advice to stop before
-# A smaller expected gain in macro-F1 is not worth the labels. The smallest that saved 30% of the labels on the runs that
-# it was chosen on; on others it saved 33% and cost 0.96 points (`bench/forecasts.py`).
+# A smaller expected gain in macro-F1 is not worth the labels. The smallest that saved 30% of the labels on the runs
+# that it was chosen on; on others it saved 33% and cost 0.96 points (`bench/forecasts.py`).
 TOLERANCE = 0.0043
 DISAGREEMENT_SIGNAL = "agreement"  # the share of changed predictions on unlabelled texts
 UNCLEAR_GAIN = 0.1  # an interval from no gain to this much is too wide for advice
@@ -81,7 +81,7 @@ def advice(
     if not forecasts or (last := forecasts[-1]) is None:
         if seen and seen[-1].multi_label:
             few = any(each.n for each in seen)
-            why = Sentence(f"Micro-F1 is not known yet: {TOO_FEW}.") if few else _NO_VALIDATION
+            why = Sentence("Micro-F1 is not known yet: too few labels to tell.") if few else _NO_VALIDATION
             return Advice(False, None, Sentence.sequence(why, KEEP))
         return Advice(False, None, Sentence.sequence(_NOTHING_TO_COMPARE, KEEP))
     if reason := unclear(last.f1_gain, seen, classes):

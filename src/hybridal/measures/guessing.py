@@ -6,6 +6,7 @@ import numpy as np
 
 from hybridal.core.rounds import Metrics, MultiLabelMetrics
 from hybridal.measures.certainty import MIN_TEXTS, interval, known, known_f1, wilson
+from hybridal.sentences import Sentence, translatable_plural
 
 
 def is_guessing(metrics: Metrics) -> bool:
@@ -40,6 +41,10 @@ def is_guessing(metrics: Metrics) -> bool:
 def guessing_in_words(metrics: Metrics, split: str) -> str:
     """Return a sentence that a model is not shown to be better than guessing; "" if it is better.
 
+    Args:
+        metrics: The metrics of a model on one split.
+        split: The name of the split. The sentence on "validation" is a `Sentence`, since the app shows it.
+
     Example:
         >>> guessing_in_words(Metrics(20, 10, 0.5, 0.33, 0.7, 0.1, 0.5, 0.7, 0.1, support=(10, 10)), "validation")
         'The model is no better than guessing: it is right on 10 of 20 validation texts, and always answering the most
@@ -47,15 +52,17 @@ def guessing_in_words(metrics: Metrics, split: str) -> str:
     """
     if not is_guessing(metrics):
         return ""
-    texts = f"{metrics.n} {split} text{'' if metrics.n == 1 else 's'}"
+    found = _compared(metrics)
+    return found if split == "validation" else found.replace(" validation text", f" {split} text")
+
+
+def _compared(metrics: Metrics) -> Sentence:
     if isinstance(metrics, MultiLabelMetrics):
-        return _constant_in_words(metrics, texts)
+        return _compared_with_constant(metrics)
     guessed = max(metrics.support)
     certain = metrics.right <= guessed and metrics.n >= MIN_TEXTS
-    return (
-        f"The model is {_claim(certain)}: it is right on {metrics.right} of {texts}, and always answering the most "
-        f"frequent class is right on {guessed}."
-    )
+    values = {"right": metrics.right, "guessed": guessed, "texts": metrics.n}
+    return Sentence.sequence(_claim(certain), Sentence.plural(*_ACCURACIES, metrics.n, **values))
 
 
 def constant_f1(metrics: MultiLabelMetrics) -> tuple[float, float]:
@@ -76,21 +83,41 @@ def constant_f1(metrics: MultiLabelMetrics) -> tuple[float, float]:
     return float(macro.mean()), float(micro.max())
 
 
-def _constant_in_words(metrics: MultiLabelMetrics, texts: str) -> str:
+def _compared_with_constant(metrics: MultiLabelMetrics) -> Sentence:
     scores = zip(("macro-F1", "micro-F1"), ("f1", "micro_f1"), constant_f1(metrics), strict=True)
     told = [(title, found, best) for title, name, best in scores if (found := known(metrics, name)) is not None]
     claim = _claim(bool(told) and all(found <= best for _, found, best in told))
     if not told:
-        return f"The model is {claim}: {texts} are too few to tell."
-    has, reached = (
-        " and ".join(f"{title} {score:.2f}" for title, score, _ in told),
-        [f"{best:.2f}" for *_, best in told],
-    )
-    return (
-        f"The model is {claim}: on {texts} it has {has}, and always giving the same classes reaches "
-        f"{' and '.join(reached)}."
-    )
+        return Sentence.sequence(claim, Sentence.plural(*_TOO_FEW, metrics.n, texts=metrics.n))
+    values: dict[str, object] = {"texts": metrics.n}
+    for at, (title, found, best) in enumerate(told):
+        values |= {f"metric_{at}": title, f"score_{at}": f"{found:.2f}", f"best_{at}": f"{best:.2f}"}
+    return Sentence.sequence(claim, Sentence.plural(*(_ONE_SCORE, _TWO_SCORES)[len(told) - 1], metrics.n, **values))
 
 
-def _claim(certain: bool) -> str:
-    return "no better than guessing" if certain else "not shown to be better than guessing"
+def _claim(certain: bool) -> Sentence:
+    if certain:
+        return Sentence("The model is no better than guessing:")
+    return Sentence("The model is not shown to be better than guessing:")
+
+
+# `texts` is written without a separator of thousands, as the other counts of these sentences are.
+_ACCURACIES = translatable_plural(
+    "it is right on {right} of {texts} validation text, and always answering the most frequent class is right on "
+    "{guessed}.",
+    "it is right on {right} of {texts} validation texts, and always answering the most frequent class is right on "
+    "{guessed}.",
+)
+_TOO_FEW = translatable_plural(
+    "{texts} validation text is too few to tell.", "{texts} validation texts are too few to tell."
+)
+_ONE_SCORE = translatable_plural(
+    "on {texts} validation text it has {metric_0} {score_0}, and always giving the same classes reaches {best_0}.",
+    "on {texts} validation texts it has {metric_0} {score_0}, and always giving the same classes reaches {best_0}.",
+)
+_TWO_SCORES = translatable_plural(
+    "on {texts} validation text it has {metric_0} {score_0} and {metric_1} {score_1}, and always giving the same "
+    "classes reaches {best_0} and {best_1}.",
+    "on {texts} validation texts it has {metric_0} {score_0} and {metric_1} {score_1}, and always giving the same "
+    "classes reaches {best_0} and {best_1}.",
+)

@@ -205,6 +205,7 @@ def sources() -> set[str]:
         found |= {text if isinstance(text, str) else text[0] for _, text in messages(path)}
     served = (
         "measures/advice.py",
+        "measures/guessing.py",
         "measures/shares/share_sentences.py",
         "measures/spending.py",
         "reports/encoder_story.py",
