@@ -38,6 +38,12 @@ def queue_split(app: Served) -> None:
         add_rechecks(session, version, dict.fromkeys(touched, "class"))
 
 
+def boxes(page: Page) -> list[tuple[float, float]]:
+    """Top and height of the text's card and of the class buttons."""
+    found = [page.locator(part).bounding_box() for part in ("section.text", "#classes")]
+    return [(box["y"], box["height"]) for box in found if box]
+
+
 def test_a_class_is_split_and_its_labels_are_looked_at_again(
     window: Window, app: Served, shot: Callable[[Page, str], None]
 ) -> None:
@@ -88,17 +94,31 @@ def test_a_class_is_split_and_its_labels_are_looked_at_again(
 
 
 def test_an_answer_of_a_recheck_is_undone(window: Window, app: Served) -> None:
-    label_some(app, n=1)
+    label_some(app, n=6)
     queue_split(app)
     page = window.open(app.link, at="/?check=all")
     expect(page.locator("#old-answer")).to_have_text("Old answer: a")
+    note = page.locator("#recheck-note")
+    expect(note).to_contain_text("Left: 6")
+    page.wait_for_timeout(300)
+    with page.expect_response("**/api/annotations"):
+        page.keyboard.press("1")
+        expect(note).to_contain_text("Left: 5")  # although enough texts are there to go on with
+    for _ in range(4):
+        page.wait_for_timeout(300)
+        page.keyboard.press("2")
+    expect(note).to_contain_text("Left: 1")
+    page.wait_for_timeout(300)
     page.keyboard.press("2")
     expect(page.locator("#empty")).to_contain_text("Nothing left")
+    expect(note).to_contain_text("Left: 0")
     page.keyboard.press("u")
+    expect(note).to_contain_text("Left: 1")
     expect(page.locator("#old-answer")).to_have_text("Old answer: a")
     expect(page.locator("#before")).to_have_text("Your previous label: apricot")
     expect(page.locator("#saved")).to_have_text("Saved")
-    assert consensus(app.project)["t1"] == ("a", "people")
+    left = [name for name, _ in consensus(app.project).values()]
+    assert sorted(left) == ["a", "apple", *["apricot"] * 4]
 
 
 def test_a_text_left_for_later_is_not_shown_again_before_the_server_knows(window: Window, app: Served) -> None:
@@ -119,6 +139,7 @@ def test_a_class_gets_a_new_definition_and_a_group(
     window: Window, app: Served, shot: Callable[[Page, str], None]
 ) -> None:
     label_some(app)
+    app.project.decide({"guidelines": "Read."})
     page = window.open(app.link, at="/codebook")
     page.get_by_role("button", name="New definition of a", exact=True).click()
     dialog = page.get_by_role("dialog")
@@ -141,6 +162,21 @@ def test_a_class_gets_a_new_definition_and_a_group(
     expect(page.locator("#classes bdi")).to_have_text(["fruit", "a", "fruit", "c", "fruit", "Other classes", "b"])
     expect(page.locator("#text")).not_to_be_empty()
     shot(page, "groups")
+    expect(page.locator("#recheck-note")).to_be_visible()
+    panel = page.locator("#side-panel")
+    for height in (800, 650):
+        page.set_viewport_size({"width": 1366, "height": height})
+        expect(panel).to_be_visible()
+        beside = boxes(page)
+        shot(page, f"groups-beside-the-panel-{height}")
+        for button in page.locator("#classes button").all():
+            expect(button).to_be_in_viewport(ratio=1)
+        page.keyboard.press("0")
+        expect(panel).to_be_hidden()
+        assert boxes(page) == beside, "the panel moves nothing"
+        page.keyboard.press("0")
+    page.evaluate("document.getElementById('recheck-note').hidden = true")
+    assert boxes(page) == beside, "the note moves nothing"
     page.keyboard.press("2")
     expect(page.locator("#last")).to_have_text("Labelled “c”")
     expect(page.locator("#saved")).to_have_text("Saved")

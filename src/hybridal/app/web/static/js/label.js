@@ -51,7 +51,7 @@ const buttons = new ClassButtons(byId("classes"), several ? toggle : label, seve
 const setAnswer = several ? new SetAnswer(buttons, labelSet) : null;
 const question = several ? new Question(answerQuestion, () => whenNotRemarking(() => queue.restart())) : null;
 const nextChoice = new NextChoice(() => project.classes, () => whenNotRemarking(() => queue.restart()));
-const recheck = new RecheckMode(project);
+const recheck = new RecheckMode(project, outbox);
 const fetchNext = async (n, afresh) => {
   if (recheck.isOn) return recheck.fetchNext(n);
   const likely = nextChoice.class;
@@ -161,6 +161,7 @@ function annotate(what, names, sentence) {
   done.push({ item: queue.current, key, names, at, asked });
   byId("last").textContent = copies.look_alikes ? `${sentence}. ${lookAlikes.sentence}` : sentence; // before the text, so that screen readers announce it first
   if (asked + 1 < queue.current.questions?.length) return askNext();
+  recheck.answered(queue.current);
   queue.advance();
   asked = 0;
   for (const change of postponed.splice(0)) change();
@@ -187,6 +188,7 @@ function undo() {
   // Send the key if it is known: the same person may have labelled another text in another tab since.
   if (!store({ path: "/api/undo", body: { key: newKey(), undoes: last?.key } }) || !last) return;
   done.pop();
+  recheck.undone(last.item);
   showUndone(last.item, last.names, last.asked);
 }
 
@@ -375,6 +377,7 @@ outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
 outbox.addEventListener("refused", ({ detail: { message, status } }) => {
   const at = done.findIndex(({ key }) => key === message.body.key);
   const [refused] = at < 0 ? [] : done.splice(at, 1);
+  if (refused) recheck.undone(refused.item);
   if (refused && status !== HTTP_GONE) whenNotRemarking(() => queue.putBack(refused.item));
   showErrors(refresh);
 });

@@ -4,9 +4,13 @@ import { byId, bdi, el } from "./dom.js";
 import { listed, t, tn, tParts, whole } from "./i18n.js";
 
 export class RecheckMode {
-  /** @param {{rechecks: number}} project */
-  constructor(project) {
+  #changes = 0;
+  #isUndone = false; // an undo that the server may not know yet
+
+  /** @param {{rechecks: number}} project @param {import("./outbox.js").Outbox} outbox */
+  constructor(project, outbox) {
     this.project = project;
+    this.outbox = outbox;
     this.version = new URLSearchParams(location.search).get("check");
     this.left = project.rechecks;
     for (const id of ["next-choice", "answer-mode"]) if (this.isOn && byId(id)) byId(id).hidden = true;
@@ -20,10 +24,31 @@ export class RecheckMode {
 
   /** @param {number} n */
   async fetchNext(n) {
+    const [changes, unsent] = [this.#changes, this.outbox.waiting.length];
     const found = await get("/api/codebook/rechecks/next", { n, version: Number(this.version) || null });
-    this.left = found.left;
+    if (!unsent && changes === this.#changes) [this.left, this.#isUndone] = [found.left, false];
+    // The server may have counted before it received answers that are subtracted here already.
+    else if (!this.#isUndone) this.left = Math.min(this.left, found.left);
     this.showNote();
     return found;
+  }
+
+  /** Counts one text less after its answer. @param {import("./queue.js").Item} item */
+  answered(item) {
+    this.#count(item, -1);
+  }
+
+  /** Counts one text more after its answer was undone or refused. @param {import("./queue.js").Item} item */
+  undone(item) {
+    this.#isUndone = true;
+    this.#count(item, 1);
+  }
+
+  #count(item, change) {
+    if (!this.isOn || !item.old) return;
+    this.#changes += 1;
+    this.left += change;
+    this.showNote();
   }
 
   /** Shows the old answer beside a text. @param {import("./queue.js").Item | undefined} item */
