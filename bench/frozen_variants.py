@@ -16,7 +16,7 @@ from sklearn.metrics import f1_score
 
 from bench.names import Read, read
 from bench.tables import bounds, table
-from hybridal.core.outputs import Floats
+from hybridal.core.outputs import Floats, Ints
 from hybridal.lab.study.study_presets import preset
 from hybridal.measures.calibration import log_softmax, nll
 from hybridal.measures.objective import SingleLabel
@@ -53,9 +53,16 @@ def side_by_side(known: Mapping[str, Read]) -> Read:
     """The features of all encoders as one vector per text."""
     parts = [scaled(known[encoder]) for encoder in ENCODERS]
     names = [part.described[0] for part in parts]
-    described = np.hstack([each[0] for each in names if each is not None]), names[0][1] if names[0] else np.zeros(0)
+    described = np.hstack([each[0] for each in names if each is not None]), class_of_names(known[ENCODERS[0]])
     features, tested = (np.hstack([getattr(part, which) for part in parts]) for which in ("features", "tested"))
     return Read(features, parts[0].labels, tested, parts[0].truth, [None, described])
+
+
+def class_of_names(known: Read) -> Ints:
+    """The class of each name."""
+    names = known.described[1]
+    assert names is not None
+    return names[1]
 
 
 def self_trained(
@@ -77,7 +84,7 @@ def logits(known: Mapping[str, Read], one: SingleLabel, draw: int, labels: int) 
     probes: dict[str, Probe] = {}
     for encoder, texts in {**known, BOTH: side_by_side(known)}.items():
         probes[encoder] = ProbeFitter(draw).best(texts.features[some], texts.labels[some], one, texts.described[1])
-    found = {f"`{encoder}`": probes[encoder].logits(known[encoder].tested) for encoder in ENCODERS}
+    found: dict[str, Floats] = {f"`{encoder}`": probes[encoder].logits(known[encoder].tested) for encoder in ENCODERS}
     found[BOTH] = probes[BOTH].logits(side_by_side(known).tested)
     found[AVERAGE] = np.mean([log_softmax(each) for each in list(found.values())[:2]], axis=0)
     names = first.described[1]
@@ -104,15 +111,15 @@ def rows(name: str, backbones: Mapping[str, str]) -> Iterator[dict[str, object]]
 
 def means(found: pd.DataFrame) -> str:
     """Macro-F1 and log loss, means over tasks, and the points gained over the first encoder with 90% bounds."""
-    by_task = found.groupby(["variant", "labels", "task"])[["f1", "nll"]].mean()
+    f1, loss = (found.pivot_table(index="task", columns=["variant", "labels"], values=name) for name in ("f1", "nll"))
     lines = []
     for variant in found["variant"].unique():
         cells = []
         for labels in LABELS:
-            own, base = by_task.loc[variant, labels], by_task.loc[BASE, labels]
-            gain, low, high = bounds(100 * (own["f1"] - base["f1"]))
+            own, base = f1[variant, labels], f1[BASE, labels]
+            gain, low, high = bounds(100 * (own - base))
             change = "" if variant == BASE else f" ({gain:+.1f}, {low:+.1f} to {high:+.1f})"
-            cells.append(f"{own['f1'].mean():.3f}{change}, {own['nll'].mean():.3f}")
+            cells.append(f"{own.mean():.3f}{change}, {loss[variant, labels].mean():.3f}")
         lines.append([str(variant), *cells])
     return table(["frozen probe", *(f"{labels} labels" for labels in LABELS)], lines)
 
@@ -121,8 +128,10 @@ def by_task(found: pd.DataFrame) -> str:
     """Points of macro-F1 that each variant gains over the first encoder, by task, mean over numbers of labels."""
     scores = found.groupby(["task", "variant"])["f1"].mean().unstack()
     variants = [str(name) for name in found["variant"].unique() if name != BASE]
+    gains = 100 * scores[variants].sub(scores[BASE], axis=0)
     lines = [
-        [f"`{task}`", *(f"{100 * (row[v] - row[BASE]):+.1f}" for v in variants)] for task, row in scores.iterrows()
+        [f"`{task}`", *(f"{gain:+.1f}" for gain in row)]
+        for task, row in zip(gains.index, gains.to_numpy(), strict=True)
     ]
     return table(["task", *variants], lines)
 
