@@ -24,7 +24,8 @@ def one_line(text: str) -> str:
     >>> print(one_line("no column 'a\nb\x1b[31m'"))
     no column 'a\nb\x1b[31m'
     """
-    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    escaped = _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return text if escaped == text else escaped  # a `Sentence` stays one
 
 
 class UserError(ValueError):
@@ -32,7 +33,8 @@ class UserError(ValueError):
 
     The message is one sentence on one line (see `one_line`) that names the file, row, column or argument and tells
     what to do. It quotes arguments in backquotes, which the command line replaces by its options. The command line
-    prints the message without a traceback and exits with `exit_code`.
+    prints the message without a traceback and exits with `exit_code`. The app shows a `Sentence` in the language of
+    the page; it is `args[0]`.
 
     Attributes:
         field: The argument or setting that is wrong, or None; `protocol.NAME` for a field of the protocol.

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.app_errors import ConflictError, ForbiddenError, MissingError
 from hybridal.app.db.schema import AccessToken, Person, now
 from hybridal.app.people import User, checked_name, draw_token, may, token_digest, with_article
+from hybridal.sentences import Sentence
 
 PREFIX = "hybridal_"  # lets secret scanners recognise a leaked token
 MOST_TOKENS = 50
@@ -22,7 +23,9 @@ def make_token(session: Session, user: User, name: str, role: str) -> tuple[Acce
         raise ForbiddenError(f"You are {with_article(user.role)} here; your token cannot be {with_article(role)}'s.")
     mine = select(func.count()).where(AccessToken.person_number == user.person.number)
     if (session.scalar(mine) or 0) >= MOST_TOKENS:
-        raise ConflictError(f"You have {MOST_TOKENS} tokens already; withdraw one that is not used any more.")
+        raise ConflictError(
+            Sentence("You have {most} tokens already; withdraw one that is not used any more.", most=MOST_TOKENS)
+        )
     secret = PREFIX + draw_token()
     made = AccessToken(
         digest=token_digest(secret), name=checked_name(name), role=role, person_number=user.person.number

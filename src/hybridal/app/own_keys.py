@@ -30,11 +30,11 @@ def own_keys_problem(keys: Mapping[str, str]) -> str:
     ''
     """
     if not CHANGEABLE_KEYS.issuperset(keys):
-        return "Only the keys of functions of the page Label can be changed; reload the page."
+        return translatable("Only the keys of functions of the page Label can be changed; reload the page.")
     if not all(isinstance(key, str) and _ALLOWED.fullmatch(key) for key in keys.values()):
         return translatable("Type a letter or a sign; digits are keys of classes.")
     if len({*keys.values()}) < len(keys):
-        return "Two functions cannot have the same key; choose another one."
+        return translatable("Two functions cannot have the same key; choose another one.")
     return ""
 
 

@@ -17,7 +17,7 @@ from hybridal.app.app_errors import ConflictError, ForbiddenError, MissingError
 from hybridal.app.db.connect import exclusive
 from hybridal.app.db.schema import AccessToken, Invitation, LoginSession, Person, now
 from hybridal.errors import UserError
-from hybridal.sentences import translatable
+from hybridal.sentences import Sentence, translatable
 
 
 def draw_token() -> str:
@@ -42,7 +42,9 @@ _hasher = PasswordHasher()
 def check_password(password: str) -> None:
     """Refuse a password that is too short or too long."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        raise UserError(f"A password needs {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters.")
+        raise UserError(
+            Sentence("A password needs {least} to {most} characters.", least=SHORTEST_PASSWORD, most=LONGEST_PASSWORD)
+        )
 
 
 def hash_password(password: str) -> str:
@@ -157,7 +159,7 @@ def change_password(session: Session, number: int, password: str, keep: str | No
 def _check_free(session: Session, name: str, but: int = 0) -> None:
     same = select(Person.number).where(func.lower(Person.name) == name.lower(), Person.number != but)
     if session.scalar(same) is not None:
-        raise ConflictError(f"The name '{name}' is already taken; choose another.")
+        raise ConflictError(Sentence("The name '{name}' is already taken; choose another.", name=name))
 
 
 def checked_name(name: str) -> str:
@@ -168,7 +170,11 @@ def checked_name(name: str) -> str:
     """
     name = " ".join(name.split())
     if not name or len(name) > LONGEST_NAME or name.startswith("(") or not name.isprintable():
-        raise UserError(f"A name needs 1 to {LONGEST_NAME} printable characters and must not start with a bracket.")
+        raise UserError(
+            Sentence(
+                "A name needs 1 to {most} printable characters and must not start with a bracket.", most=LONGEST_NAME
+            )
+        )
     return name
 
 
@@ -176,7 +182,7 @@ def find_newcomer(session: Session, name: str) -> Person | None:
     """Find the person whom a proxy signed in under this name; None if they are new."""
     found = session.scalar(select(Person).where(Person.name == name))
     if found is not None and (found.kind != "person" or not found.active):
-        raise ForbiddenError(f"'{name:.40}' may not come in; ask the owner of this project.")
+        raise ForbiddenError(Sentence("'{name}' may not come in; ask the owner of this project.", name=name[:40]))
     return found
 
 
@@ -187,7 +193,9 @@ def add_newcomer(session: Session, name: str) -> Person:
         return found
     role = project_settings.read(session)["newcomers"]
     if role == "none":
-        raise ForbiddenError(f"'{name:.40}' is not among the people of this project; ask its owner.")
+        raise ForbiddenError(
+            Sentence("'{name}' is not among the people of this project; ask its owner.", name=name[:40])
+        )
     return add_person(session, name, role)
 
 

@@ -14,6 +14,7 @@ from hybridal.app.db.migrations import drop_tables
 from hybridal.app.db.schema import Setting
 from hybridal.app.project import database_address, read_project_file
 from hybridal.errors import UserError
+from hybridal.sentences import Sentence, translatable
 from hybridal.system.files import remove_folder, strict_json, write_whole
 from hybridal.system.private import make_private
 
@@ -62,7 +63,9 @@ def delete(folder: Path, db: str | None = None) -> None:
         remove_folder(folder)
     except (DBAPIError, OSError) as error:
         reason = " ".join(str(getattr(error, "orig", None) or getattr(error, "strerror", None) or error).split())
-        raise UserError(f"'{folder.name}' could not be deleted ({reason:.200}); try again.") from error
+        raise UserError(
+            Sentence("'{name}' could not be deleted ({reason}); try again.", name=folder.name, reason=reason[:200])
+        ) from error
 
 
 def _drop(address: str, about: Mapping[str, str]) -> None:
@@ -73,7 +76,9 @@ def _drop(address: str, about: Mapping[str, str]) -> None:
             there = inspect(connection).has_table("settings")
             key = connection.scalar(select(Setting.value).where(Setting.name == "key")) if there else None
             if key not in (None, about.get("key")):
-                raise UserError("The database holds another project, so nothing was deleted; check project.json.")
+                raise UserError(
+                    translatable("The database holds another project, so nothing was deleted; check project.json.")
+                )
             if about.get("schema") == f"hybridal_{about.get('key')}":  # `connect` has checked the name
                 connection.execute(text(f"DROP SCHEMA IF EXISTS {about['schema']} CASCADE"))
             elif key is not None:
@@ -84,7 +89,7 @@ def _drop(address: str, about: Mapping[str, str]) -> None:
 
 def _read(folder: Path) -> dict[str, str]:
     if not (folder / "project.json").is_file():
-        raise UserError(f"{folder.name} has no project.json; restore it from a backup.")
+        raise UserError(Sentence("{name} has no project.json; restore it from a backup.", name=folder.name))
     return read_project_file(folder)
 
 

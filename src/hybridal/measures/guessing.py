@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hybridal.core.rounds import Metrics, MultiLabelMetrics
@@ -61,7 +63,7 @@ def _compared(metrics: Metrics) -> Sentence:
         return _compared_with_constant(metrics)
     guessed = max(metrics.support)
     certain = metrics.right <= guessed and metrics.n >= MIN_TEXTS
-    values = {"right": metrics.right, "guessed": guessed, "texts": metrics.n}
+    values: dict[str, Any] = {"right": metrics.right, "guessed": guessed, "texts": metrics.n}
     return Sentence.sequence(_claim(certain), Sentence.plural(*_ACCURACIES, metrics.n, **values))
 
 
@@ -89,7 +91,7 @@ def _compared_with_constant(metrics: MultiLabelMetrics) -> Sentence:
     claim = _claim(bool(told) and all(found <= best for _, found, best in told))
     if not told:
         return Sentence.sequence(claim, Sentence.plural(*_TOO_FEW, metrics.n, texts=metrics.n))
-    values: dict[str, object] = {"texts": metrics.n}
+    values: dict[str, Any] = {"texts": metrics.n}
     for at, (title, found, best) in enumerate(told):
         values |= {f"metric_{at}": title, f"score_{at}": f"{found:.2f}", f"best_{at}": f"{best:.2f}"}
     return Sentence.sequence(claim, Sentence.plural(*(_ONE_SCORE, _TWO_SCORES)[len(told) - 1], metrics.n, **values))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from fastapi.exceptions import RequestValidationError
@@ -8,6 +9,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from hybridal.app import people
 from hybridal.app.app_errors import (
     ConflictError,
     ForbiddenError,
@@ -16,8 +18,12 @@ from hybridal.app.app_errors import (
     TooLargeError,
     TooOftenError,
 )
+from hybridal.app.exchange.archive_reader import ProjectArchive
+from hybridal.app.labelling import classes
 from hybridal.app.web.error_responses import ERROR_RESPONSES, error_response
+from hybridal.app.webhooks.address import check_url
 from hybridal.errors import UserError
+from hybridal.sentences import Sentence
 
 WRONG = [
     (UserError("No."), 400),
@@ -79,3 +85,38 @@ def test_a_full_disk_is_called_so(caplog: pytest.LogCaptureFixture) -> None:
     assert [(record.getMessage(), record.exc_info) for record in caplog.records] == [
         ("A request failed: the disk is full.", None)
     ]
+
+
+def german(error: Exception) -> str:
+    headers = [(b"accept-language", b"de")]
+    answer = error_response(error, Request({"type": "http", "path": "/api/classes", "headers": headers}))
+    sentence: str = json.loads(bytes(answer.body))["error"]
+    return sentence
+
+
+def test_errors_that_people_cause_are_shown_in_their_language(tmp_path: Path) -> None:
+    (tmp_path / "x.zip").write_bytes(b"PK")
+    for cause, sentence in (
+        (lambda: classes.checked(""), "Eine Klasse braucht einen Namen von 1 bis 200 Zeichen."),
+        (lambda: people.check_password("short"), "Ein Passwort braucht 8 bis 200 Zeichen."),
+        (lambda: ProjectArchive(tmp_path / "x.zip"), "Diese Datei ist nicht der Export eines Projekts."),
+        (
+            lambda: check_url("ftp://x"),
+            "„ftp://x“ ist keine Adresse, die sich aufrufen lässt; schreiben Sie sie wie https://host/pfad.",
+        ),
+    ):
+        with pytest.raises(UserError) as caught:
+            cause()
+        assert german(caught.value) == sentence
+
+
+def test_a_name_that_must_be_escaped_is_shown_in_english() -> None:
+    assert (
+        german(UserError(Sentence("A class '{name}' already exists.", name="a\nb")))
+        == r"A class 'a\nb' already exists."
+    )
+
+
+def test_a_body_that_grows_too_large_is_refused_in_the_language_of_the_page() -> None:
+    sentence = Sentence("The file is too large; the limit is {most} MB.", most=200)
+    assert german(HTTPException(413, sentence)) == "Die Datei ist zu groß; die Grenze liegt bei 200 MB."

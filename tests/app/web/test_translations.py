@@ -124,6 +124,12 @@ def test_plural_texts_differ_only_in_their_words() -> None:
                 assert one == many, f"{relative(script)}:{line}"
 
 
+@pytest.mark.parametrize("sheet", sorted((WEB / "static" / "css").glob("*.css")), ids=relative)
+def test_a_style_sheet_has_no_text(sheet: Path) -> None:
+    shown = re.findall(r"content:\s*\"([^\"]*)\"", sheet.read_text())
+    assert [text for text in shown if re.search(r"[A-Za-z]{2}", text) and not text.startswith("\\")] == []
+
+
 # --- the choice of a language ----------------------------------------------------------------------------------------
 
 

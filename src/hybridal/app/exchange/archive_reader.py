@@ -18,6 +18,7 @@ from sqlalchemy import Table
 
 from hybridal.app.exchange.archive_tables import (
     FORMAT,
+    NOT_AN_EXPORT,
     OTHER_VERSION,
     VERSION,
     checked_value,
@@ -63,7 +64,7 @@ class ProjectArchive:
             UserError: It is not the export of a project, is damaged, or is of another version.
         """
         if not zipfile.is_zipfile(path):
-            raise UserError("This file is not the export of a project.")
+            raise UserError(NOT_AN_EXPORT)
         with readable():
             self._zip = zipfile.ZipFile(path)
         try:
@@ -126,7 +127,7 @@ class ProjectArchive:
         names = [entry.filename for entry in entries]
         known = {"project.json", *(f"tables/{name}.jsonl" for name in exported_tables())}
         if "project.json" not in names:
-            raise UserError("This file is not the export of a project.")
+            raise UserError(NOT_AN_EXPORT)
         unknown = [name for name in names if name not in known and _MODEL.fullmatch(name) is None]
         if len(names) != len({*names}) or unknown:
             other = next(iter(unknown), "one file twice")
@@ -141,7 +142,7 @@ class ProjectArchive:
     @staticmethod
     def _check_version(about: Any) -> None:
         if not isinstance(about, dict) or about.get("format") != FORMAT:
-            raise UserError("This file is not the export of a project.")
+            raise UserError(NOT_AN_EXPORT)
         if (about.get("version"), about.get("tables")) != (VERSION, revision()):
             raise UserError(OTHER_VERSION)
 

@@ -21,10 +21,14 @@ from hybridal.app.db.class_set import ClassSet, decode_set
 from hybridal.app.db.migrations import MIGRATIONS
 from hybridal.app.db.schema import REASONS, Base, EncodedSet
 from hybridal.errors import UserError
+from hybridal.sentences import translatable
 
 FORMAT, VERSION = "hybridal project", 1
 ROWS_PER_CHUNK = 1000
-OTHER_VERSION = "The project was exported with another version of hybridal; use the same version on both servers."
+NOT_AN_EXPORT = translatable("This file is not the export of a project.")
+OTHER_VERSION = translatable(
+    "The project was exported with another version of hybridal; use the same version on both servers."
+)
 
 NOT_EXPORTED = frozenset(
     {

@@ -31,6 +31,7 @@ from hybridal.app.vectors import StoredVectors
 from hybridal.backbones.fingerprint import encoder_fingerprint
 from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
+from hybridal.sentences import translatable
 from hybridal.system.files import strict_json
 
 FOLDER = "model"
@@ -95,7 +96,9 @@ def _of_one_moment(project: Project, kept: ExitStack) -> tuple[Session, ModelFil
                 return session, model
         time.sleep(PAUSE)
     raise UserError(
-        "The model is being saved all the time; export the project again in a minute, or without its model."
+        translatable(
+            "The model is being saved all the time; export the project again in a minute, or without its model."
+        )
     )
 
 

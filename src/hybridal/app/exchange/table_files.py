@@ -417,7 +417,10 @@ class ModelArchive:
                 files = {}
             if not files:
                 raise MissingError(
-                    "There is no model to download yet; it is available once it is finished or has scored all texts."
+                    translatable(
+                        "There is no model to download yet; it is available once it is finished or has scored all "
+                        "texts."
+                    )
                 )
             self._files: dict[Path, BinaryIO] = dict(files)
             self._opened = opened.pop_all()

@@ -29,6 +29,7 @@ from hybridal.app.labelling.queue import lease_again
 from hybridal.app.labelling.rechecks import is_queued, people_outdated
 from hybridal.app.labelling.stored_class_sets import Label, active_numbers, label_columns, numbers_of
 from hybridal.errors import UserError
+from hybridal.sentences import Sentence
 
 _USED = "The key '{key}' was already used for another annotation; use a new key for each."
 
@@ -107,9 +108,9 @@ def annotate(
     """
     text = find_and_lock(session, text_id)
     if text is None:
-        raise MissingError(f"There is no text '{text_id:.40}'.")
+        raise MissingError(Sentence("There is no text '{id}'.", id=text_id[:40]))
     if text.deleted is not None:
-        raise GoneError(f"The text '{text_id:.40}' was deleted.")
+        raise GoneError(Sentence("The text '{id}' was deleted.", id=text_id[:40]))
     name = None if class_name is None else class_name.strip()
     seen = execute(session, _LOOK, key=key, name=name, row=text.row).all()
     now, counts = seen[0], {name: getattr(seen[0], f"all_{name}") for name in COUNT_NAMES}

@@ -55,7 +55,9 @@ def split(session: Session, person: Person | None, number: int, parts: Sequence[
             is_new = all(one.name != name for one in classes.current(session))
             [found] = classes.add(session, [name])
             if found.name != name or found.archived:
-                raise ConflictError(f"The class '{name:.40}' is archived or was merged; choose another name.")
+                raise ConflictError(
+                    Sentence("The class '{name}' is archived or was merged; choose another name.", name=name[:40])
+                )
             if is_new:
                 found.group, found.position = old.group, old.position
             if part.description.strip():
@@ -84,5 +86,5 @@ def _given(session: Session, number: int) -> Class:
     """Read a class that people can give."""
     found = classes.in_use(session, number)
     if found.archived:
-        raise ConflictError(f"The class '{found.name:.40}' is archived; restore it first.")
+        raise ConflictError(Sentence("The class '{name}' is archived; restore it first.", name=found.name[:40]))
     return found

@@ -15,6 +15,7 @@ from hybridal.app.db.connect import exclusive
 from hybridal.app.db.schema import Class, Prediction
 from hybridal.app.labelling.codebook import recording
 from hybridal.errors import UserError
+from hybridal.sentences import Sentence
 
 MAX_CLASSES = 1000
 """A column with more values than this is probably not the label column."""
@@ -59,18 +60,21 @@ def find(session: Session, name: str) -> Class:
     found = session.scalar(_OF_THIS_NAME, {"name": name.strip()})
     if found is None:
         close = get_close_matches(name, [one.name for one in active(session)], n=1)
-        hint = f"; did you mean '{close[0]:.40}'?" if close else "."
-        raise MissingError(f"There is no class '{name:.40}'{hint}")
+        if not close:
+            raise MissingError(Sentence("There is no class '{name}'.", name=name[:40]))
+        raise MissingError(
+            Sentence("There is no class '{name}'; did you mean '{close}'?", name=name[:40], close=close[0][:40])
+        )
     now = session.get_one(Class, resolve(session, found.number))
     if now.archived == "deleted":
-        raise MissingError(f"The class '{name:.40}' was deleted.")
+        raise MissingError(Sentence("The class '{name}' was deleted.", name=name[:40]))
     return now
 
 
 def find_offered(session: Session, name: str) -> Class:
     """Find a class that people can give; an archived one is refused."""
     if (found := find(session, name)).archived:
-        raise ConflictError(f"The class '{found.name:.40}' is archived; choose another.")
+        raise ConflictError(Sentence("The class '{name}' is archived; choose another.", name=found.name[:40]))
     return found
 
 
@@ -129,7 +133,13 @@ def add(session: Session, names: Sequence[str]) -> list[Class]:
             session.flush()
     number = session.scalar(select(func.count()).select_from(Class)) or 0
     if number > MAX_CLASSES:
-        raise UserError(f"{number} classes are too many (the limit is {MAX_CLASSES}); is this the right label column?")
+        raise UserError(
+            Sentence(
+                "{number} classes are too many (the limit is {most}); is this the right label column?",
+                number=number,
+                most=MAX_CLASSES,
+            )
+        )
     return [find(session, name) for name in names]
 
 
@@ -139,11 +149,15 @@ def rename(session: Session, number: int, name: str) -> Class:
     found, name = get(session, number), checked(name)
     other = session.scalar(select(Class).where(Class.name == name, Class.number != number))
     if other is not None and other.archived:
-        raise ConflictError(f"A class '{name:.40}' is archived; choose another name, or delete that class first.")
+        raise ConflictError(
+            Sentence("A class '{name}' is archived; choose another name, or delete that class first.", name=name[:40])
+        )
     if other is not None and other.merged_into is None:
-        raise ConflictError(f"A class '{name:.40}' already exists; merge the two instead.")
+        raise ConflictError(Sentence("A class '{name}' already exists; merge the two instead.", name=name[:40]))
     if other is not None:
-        raise ConflictError(f"'{name:.40}' is the name of a class that was merged; choose another.")
+        raise ConflictError(
+            Sentence("'{name}' is the name of a class that was merged; choose another.", name=name[:40])
+        )
     with recording(session):
         found.name = name
     return found
@@ -178,10 +192,12 @@ def set_key(session: Session, number: int, key: str) -> Class:
     exclusive(session)
     found, key = get(session, number), key.strip().lower()
     if key and (len(key) > 1 or key not in KEYS):
-        raise UserError(f"'{key:.10}' cannot be the key of a class; take one of {KEYS}.")
+        raise UserError(Sentence("'{key}' cannot be the key of a class; take one of {keys}.", key=key[:10], keys=KEYS))
     other = next((one for one in active(session) if key and one.key == key and one.number != number), None)
     if other is not None:
-        raise ConflictError(f"The key '{key}' is that of the class '{other.name:.40}'; choose another.")
+        raise ConflictError(
+            Sentence("The key '{key}' is that of the class '{name}'; choose another.", key=key, name=other.name[:40])
+        )
     found.key = key
     return found
 
@@ -247,7 +263,7 @@ def checked(name: str) -> str:
     """
     name = name.strip()
     if not name or len(name) > LONGEST_NAME:
-        raise UserError(f"A class needs a name of 1 to {LONGEST_NAME} characters.")
+        raise UserError(Sentence("A class needs a name of 1 to {most} characters.", most=LONGEST_NAME))
     return name
 
 
@@ -269,5 +285,5 @@ def in_use(session: Session, number: int) -> Class:
     """Read a class by its number; one that was merged or deleted is refused."""
     found = get(session, number)
     if found.merged_into is not None or found.archived == "deleted":
-        raise ConflictError(f"The class '{found.name:.40}' was merged or deleted before.")
+        raise ConflictError(Sentence("The class '{name}' was merged or deleted before.", name=found.name[:40]))
     return found

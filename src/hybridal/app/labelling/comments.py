@@ -18,7 +18,7 @@ from hybridal.app.db.schema import Comment, CommentReader, CommentThread, Person
 from hybridal.app.labelling.consensus import find_and_lock
 from hybridal.app.people import User, may
 from hybridal.errors import UserError
-from hybridal.sentences import translatable
+from hybridal.sentences import Sentence, translatable
 
 LONGEST_COMMENT = 2000
 LONGEST_THREAD = 100
@@ -78,9 +78,9 @@ def begin_thread(session: Session, user: User, text_id: str, to: int | None, bod
     """
     text = find_and_lock(session, text_id)
     if text is None:
-        raise MissingError(f"There is no text '{text_id:.40}'.")
+        raise MissingError(Sentence("There is no text '{id}'.", id=text_id[:40]))
     if text.deleted is not None:
-        raise GoneError(f"The text '{text_id:.40}' was deleted.")
+        raise GoneError(Sentence("The text '{id}' was deleted.", id=text_id[:40]))
     if (repeated := _repeated(session, user, key)) is not None:
         return repeated
     addressee = None if to is None else session.get(Person, to)
@@ -291,7 +291,7 @@ def _checked(body: str, *, may_be_empty: bool = False) -> str:
     if not body and not may_be_empty:
         raise UserError(translatable("Write the comment first."))
     if len(body) > LONGEST_COMMENT:
-        raise UserError(f"A comment has at most {LONGEST_COMMENT} characters.")
+        raise UserError(Sentence("A comment has at most {most} characters.", most=LONGEST_COMMENT))
     return body
 
 

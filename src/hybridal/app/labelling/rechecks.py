@@ -13,6 +13,7 @@ from hybridal.app.app_errors import MissingError
 from hybridal.app.db.connect import exclusive
 from hybridal.app.db.schema import Annotation, Consensus, Lease, Recheck, Text, now
 from hybridal.app.labelling.consensus import CastVote
+from hybridal.sentences import Sentence
 
 STATES = ("open", "done", "dismissed")
 _ROWS_PER_QUERY = 500
@@ -159,7 +160,7 @@ def postpone(session: Session, person: int, text_id: str) -> None:
     row = session.scalar(select(Text.row).where(Text.id == text_id))
     mine = session.scalars(select(Recheck).where(Recheck.text_row == row, Recheck.state == "open")).all()
     if not mine:
-        raise MissingError(f"The text '{text_id:.40}' is not queued to be looked at again.")
+        raise MissingError(Sentence("The text '{id}' is not queued to be looked at again.", id=text_id[:40]))
     for one in mine:
         last = session.scalar(select(func.max(Recheck.rank)).where(Recheck.version == one.version))
         one.rank = (last or 0) + 1

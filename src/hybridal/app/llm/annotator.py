@@ -28,6 +28,7 @@ from hybridal.app.labelling.llm_answers import Routing
 from hybridal.app.labelling.stored_class_sets import named
 from hybridal.app.project_settings import read, write
 from hybridal.errors import UserError
+from hybridal.sentences import translatable
 
 Route = Literal["accepted", "unsure", "contradicted", "unusable", "shared"]
 
@@ -126,7 +127,7 @@ class PromptedModel:
     def validated(self) -> PromptedModel:
         """Return itself, or raise if there are fewer than two classes."""
         if len(self.instructions.classes) < 2:
-            raise UserError("A language model needs at least two classes; add them first.")
+            raise UserError(translatable("A language model needs at least two classes; add them first."))
         return self
 
 

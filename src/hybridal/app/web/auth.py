@@ -20,7 +20,6 @@ from hybridal.app.people import (
     draw_token,
     may,
     token_digest,
-    with_article,
 )
 from hybridal.app.project import Project
 from hybridal.app.web.paths import link, path_of
@@ -69,6 +68,13 @@ def label_studio_token(header: str) -> str:
         return ""
 
 
+_ONLY = {
+    "annotator": translatable("Only an annotator may do this."),
+    "reviewer": translatable("Only a reviewer may do this."),
+    "owner": translatable("Only an owner may do this."),
+}
+
+
 def require_role(role: str) -> Callable[[Request], Awaitable[User]]:
     """A FastAPI dependency that raises unless the user has at least this role."""
 
@@ -78,7 +84,7 @@ def require_role(role: str) -> Callable[[Request], Awaitable[User]]:
         if found is None:
             raise SignInError(translatable("Sign in first."))
         if not may(found.role, role):
-            raise ForbiddenError(f"Only {with_article(role)} may do this.")
+            raise ForbiddenError(_ONLY[role])
         return found
 
     return check

@@ -16,7 +16,7 @@ from hybridal.app.web.pages import error_page
 from hybridal.app.web.paths import path_of
 from hybridal.app.web.translations import language_of, translation
 from hybridal.errors import UserError
-from hybridal.sentences import translatable
+from hybridal.sentences import Sentence, translatable
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def error_response(error: Exception, request: Request) -> Response:
 def status_and_message(error: Exception) -> tuple[int, str]:
     """The HTTP status of an error and its sentence."""
     if isinstance(error, UserError):
-        return getattr(error, "status", 400), str(error)
+        return getattr(error, "status", 400), error.args[0]
     if isinstance(error, RequestValidationError):
         return 422, _first(error)
     if isinstance(error, UnicodeEncodeError):
@@ -70,6 +70,8 @@ def status_and_message(error: Exception) -> tuple[int, str]:
             404: translatable("There is nothing at this address."),
             405: translatable("This method is not allowed here."),
         }
+        if isinstance(error.detail, Sentence):
+            return error.status_code, error.detail
         return error.status_code, sentences.get(error.status_code, f"{str(error.detail).rstrip('.')}.")
     if isinstance(error, SQLAlchemyError) and "disk is full" in str(error):
         log.error("A request failed: the disk is full.")  # browsers repeat it until it is not

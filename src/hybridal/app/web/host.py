@@ -35,7 +35,7 @@ from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.trainer.trainer_slots import TrainerQueue
 from hybridal.app.web.web_app import create_app
 from hybridal.errors import UserError
-from hybridal.sentences import translatable
+from hybridal.sentences import Sentence, translatable
 from hybridal.system.files import folder_made_whole, identity_of
 from hybridal.system.lock import locked
 from hybridal.system.private import close_to_others
@@ -332,7 +332,7 @@ async def _run_shielded(act: Callable[[], None]) -> None:
 
 def _made_whole(target: Path, make: Callable[[Path], object]) -> None:
     if target.exists():
-        raise ConflictError(f"There is a folder '{target.name}' already; choose another name.")
+        raise ConflictError(Sentence("There is a folder '{name}' already; choose another name.", name=target.name))
     with folder_made_whole(target) as folder:
         make(folder)
     close_to_others([target, *target.iterdir()])

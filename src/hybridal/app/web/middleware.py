@@ -37,7 +37,7 @@ from hybridal.app.web.paths import link, path_of
 from hybridal.app.web.project_threads import in_thread
 from hybridal.app.web.proxy import signed_in_as
 from hybridal.errors import UserError
-from hybridal.sentences import translatable
+from hybridal.sentences import Sentence, translatable
 
 
 class RateLimiter:
@@ -223,7 +223,9 @@ def _find_by_name(project: Project, name: str, operator: bool | None) -> User | 
         return None
     name = checked_name(name)
     if operator is False and name == CREATOR:
-        raise ForbiddenError(f"The name '{name}' is reserved for the owner of a project; sign in under another name.")
+        raise ForbiddenError(
+            Sentence("The name '{name}' is reserved for the owner of a project; sign in under another name.", name=name)
+        )
     with project.reads() as session:
         person = project_owner(session) if operator else find_newcomer(session, name)
     if person is None:
@@ -260,10 +262,10 @@ def _check(request: Request, found: User | None) -> None:
 
 def limited_body(request: Request, receive: Receive, largest_file: int) -> Receive:
     """Refuse a body whose Content-Length is too large, and stop reading one that becomes too large."""
-    largest, sentence = LARGEST_BODY, "The request is too large; the limit is 1 MB."
+    largest, sentence = LARGEST_BODY, Sentence("The request is too large; the limit is {most} MB.", most=1)
     if largest_file:
         largest += largest_file
-        sentence = f"The file is too large; the limit is {largest_file // 1_000_000} MB."
+        sentence = Sentence("The file is too large; the limit is {most} MB.", most=largest_file // 1_000_000)
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length) > largest:
         raise TooLargeError(sentence)

@@ -36,6 +36,7 @@ from hybridal.app.web.schemas import CleanStr, ListedClass, Schema, entry
 from hybridal.backbones.auto_candidates import AUTO
 from hybridal.backbones.catalogue import CATALOGUE
 from hybridal.errors import UserError
+from hybridal.sentences import Sentence, translatable
 
 router = APIRouter(prefix="/api")
 ARCHIVES = "/api/projects/archives"
@@ -113,7 +114,9 @@ async def create_project(given: NewProjectSchema, _: AsOperator, held: Held, req
     host = host_of(request)
     if given.invitations and not can_invite(request):
         raise ConflictError(
-            "Nobody can be invited here: only this machine reaches the server, or a proxy signs people in."
+            translatable(
+                "Nobody can be invited here: only this machine reaches the server, or a proxy signs people in."
+            )
         )
     plan, on_progress = await run_sync(_plan, given, held, host)
     made, tokens = await host.create(plan, on_progress)
@@ -182,7 +185,7 @@ def _plan(given: NewProjectSchema, held: HeldFiles, host: Host) -> tuple[Project
     if given.upload:
         with held.opened(given.upload, OPERATOR) as kept:
             if not given.text:
-                raise UserError("Choose the column of the texts.")
+                raise UserError(translatable("Choose the column of the texts."))
             source = read_upload(
                 kept.path,
                 given.text,
@@ -197,7 +200,13 @@ def _plan(given: NewProjectSchema, held: HeldFiles, host: Host) -> tuple[Project
             on_progress = kept.progress
     backbone = given.backbone or encoders(host)[0]
     if backbone not in encoders(host):
-        raise UserError(f"There is no encoder '{backbone:.40}' to choose; take one of {', '.join(encoders(host))}.")
+        raise UserError(
+            Sentence(
+                "There is no encoder '{name}' to choose; take one of {encoders}.",
+                name=backbone[:40],
+                encoders=", ".join(encoders(host)),
+            )
+        )
     settings = {
         "backbone": backbone,
         "budget": given.budget,

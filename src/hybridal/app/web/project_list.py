@@ -23,6 +23,7 @@ from hybridal.app.web.operator import AsOperator
 from hybridal.app.web.project_threads import parts_in_thread
 from hybridal.app.web.routes.project_routes import TrainerSchema, trainer_status
 from hybridal.app.web.schemas import CleanStr, Done, Schema
+from hybridal.sentences import Sentence
 
 PROJECTS = "/p/"
 router = APIRouter(prefix="/api/projects")
@@ -127,7 +128,7 @@ async def delete_project(given: ProjectDeletion, _: AsOperator, request: Request
     host = host_of(request)
     title = await run_sync(title_of, host.find(given.name))
     if " ".join(given.title.split()) != " ".join(title.split()):
-        raise ConflictError(f"To delete this project, type its name, '{title:.100}'.")
+        raise ConflictError(Sentence("To delete this project, type its name, '{name}'.", name=title[:100]))
     await host.delete(given.name)
     return Done()
 

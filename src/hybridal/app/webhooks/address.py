@@ -7,6 +7,7 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from hybridal.errors import UserError
+from hybridal.sentences import Sentence
 from hybridal.system import outgoing
 
 HOSTS_VARIABLE = "HYBRIDAL_WEBHOOK_HOSTS"
@@ -20,7 +21,9 @@ def check_url(url: str) -> str:
     'https://example.org/hook?for=labels'
     """
     if not outgoing.is_web_address(url):
-        raise UserError(f"'{url:.100}' is not an address that can be called; write it like https://host/path.")
+        raise UserError(
+            Sentence("'{url}' is not an address that can be called; write it like https://host/path.", url=url[:100])
+        )
     return url
 
 

@@ -21,7 +21,7 @@ from hybridal.app.webhooks.address import check_url
 from hybridal.app.webhooks.events import current_position, has_new_events, take_new_events
 from hybridal.app.webhooks.post import draw_secret, headers, post
 from hybridal.errors import UserError
-from hybridal.sentences import translatable
+from hybridal.sentences import Sentence, translatable
 
 MAX_WEBHOOKS = 10
 KEPT_DELIVERIES = 20  # per webhook
@@ -35,7 +35,9 @@ log = logging.getLogger(__name__)
 def add_webhook(session: Session, project: Project, url: str, events: Sequence[str]) -> Webhook:
     """Add a webhook; it receives events from now on."""
     if (session.scalar(select(func.count()).select_from(Webhook)) or 0) >= MAX_WEBHOOKS:
-        raise ConflictError(f"There are {MAX_WEBHOOKS} webhooks already; remove one that is not used any more.")
+        raise ConflictError(
+            Sentence("There are {most} webhooks already; remove one that is not used any more.", most=MAX_WEBHOOKS)
+        )
     if not events:
         raise UserError(translatable("Choose at least one event for the webhook."))
     url = check_url(url)

@@ -17,7 +17,7 @@ from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
 from hybridal.app.web.background_updates import catch_up, lifespan, rows_left
 from hybridal.app.web.project_threads import Router, in_thread
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Items, ListedClass, Number, Schema, entry
-from hybridal.sentences import translatable
+from hybridal.sentences import Sentence, translatable
 
 router = Router(prefix="/api/classes", lifespan=lifespan)
 
@@ -90,12 +90,14 @@ def add_class(new: NewClass, user: Reviewer, project: CurrentProject) -> ClassSc
         name = classes.checked(new.name)
         there = {one.name: one for one in classes.current(session)}
         if name in there:
-            state = "is archived; restore it on the page Settings" if there[name].archived else "already exists"
-            raise ConflictError(f"A class '{name:.40}' {state}.")
+            archived = translatable("A class '{name}' is archived; restore it on the page Settings.")
+            exists = translatable("A class '{name}' already exists.")
+            raise ConflictError(Sentence(archived if there[name].archived else exists, name=name[:40]))
         with recording(session, user.person):
             made = classes.add(session, [name])[0]
             if made.name != name:
-                raise ConflictError(f"'{name:.40}' was merged into '{made.name:.40}'; choose another name.")
+                merged = translatable("'{name}' was merged into '{other}'; choose another name.")
+                raise ConflictError(Sentence(merged, name=name[:40], other=made.name[:40]))
             made = classes.describe(session, made.number, new.description)
             if new.group.strip():
                 made = classes.put_in_group(session, made.number, new.group)

@@ -17,7 +17,7 @@ from hybridal.app.web.auth import CurrentProject, Owner
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import CleanStr, Schema
 from hybridal.errors import UserError
-from hybridal.sentences import translatable
+from hybridal.sentences import Sentence, translatable
 
 router = Router(prefix="/api/texts")
 
@@ -92,5 +92,11 @@ def _all(session: Session, query: Query) -> list[int]:
         raise UserError(translatable("Search for the texts to delete, or choose a class or a state first."))
     rows = rows_found(session, Conditions(query.search, query.class_, query.lacks, query.state))
     if query.expected != len(rows):
-        raise ConflictError(f"The search now finds {len(rows)} instead of {query.expected} texts; reload the list.")
+        raise ConflictError(
+            Sentence(
+                "The search now finds {found} instead of {expected} texts; reload the list.",
+                found=len(rows),
+                expected=query.expected,
+            )
+        )
     return rows

@@ -32,7 +32,7 @@ export class Card {
   show(item, before) {
     this.#toggle(true);
     this.empty.replaceChildren();
-    const unread = item.read_to == null ? null : el("span", { class: "unread" }, item.text.slice(item.read_to));
+    const unread = item.read_to == null ? null : el("span", { class: "unread", "data-note": t("the model reads to here") }, item.text.slice(item.read_to));
     this.text.replaceChildren(item.text.slice(0, item.read_to ?? undefined), ...(unread ? [unread] : []));
     this.body.dataset.length = item.text.length < 160 ? "short" : item.text.length < 700 ? "middle" : "long";
     this.body.scrollTop = 0;
