@@ -39,7 +39,8 @@ class ProjectSummary(Schema):
     """A project on the start page.
 
     `problem` says why it cannot be served; `waits_for` are the projects that train before it. `archived` is the date
-    since which it is not served; `last_label` is the time of its newest annotation.
+    since which it is not served; `last_label` is the time of its newest annotation. `labelled` and `planned` count a
+    label and its copies to look-alikes once.
     """
 
     name: str
@@ -158,8 +159,9 @@ def summary(host: Host, one: HostedProject) -> ProjectSummary:
             return plain.model_copy(
                 update={
                     "title": settings["name"],
-                    "labelled": labels["labelled"],
-                    "planned": min(settings["budget"], labels["texts"]),
+                    # A label and its copies are one label of the plan, as on the page Label.
+                    "labelled": labels["labelled"] - labels["copied"],
+                    "planned": min(settings["budget"], labels["texts"] - labels["copied"]),
                     "texts": labels["texts"],
                     **_activity(session),
                     "trainer": trainer_status(session),
