@@ -28,13 +28,27 @@ def says(app: Served, person: Person, text: str, name: str, flagged: bool = Fals
 def test_a_disagreement_is_decided(window: Window, app: Served) -> None:
     with app.project.sessions.begin() as session:
         ada = add_person(session, "Ada", "annotator")
-    says(app, me(app.project), "t3", "a")
-    says(app, ada, "t3", "b")
-    page = window.open(app.link, at="/review#disagreements")
+    for name, person in (("c", me(app.project)), ("b", ada)):
+        says(app, person, "t3", name)
+        says(app, person, "t4", "c", flagged=True)
+    with app.project.sessions.begin() as session:
+        archived = session.scalars(select(Class.number).where(Class.name == "c")).one()
+        classes.archive(session, archived, "kept")
+    page = window.open(app.link, at="/review#flagged")
+    expect(page.locator(".item")).to_contain_text("c")
+    expect(page.get_by_role("button", name="Keep c")).to_have_count(0)
+    page.get_by_role("button", name="Open").click()
+    final = page.get_by_role("dialog").get_by_label("Final class")
+    expect(final).to_have_value("")  # not another class
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.locator("#text-problem")).to_have_text("Choose a class first.")
+    page.keyboard.press("Escape")
+    page.get_by_role("tab", name="Disagreements").click()
     expect(page.locator(".item")).to_contain_text("Ada")
+    expect(page.get_by_role("button", name="c", exact=True)).to_have_count(0)
     page.get_by_role("button", name="b", exact=True).click()
     expect(page.locator("#items")).to_have_text("There are no disagreements.")
-    assert consensus(app.project) == {"t3": ("b", "adjudicated")}
+    assert consensus(app.project) == {"t3": ("b", "adjudicated"), "t4": ("c", "people")}
 
 
 def test_a_probable_label_error_is_put_right_or_kept_for_good(window: Window, app: Served) -> None:

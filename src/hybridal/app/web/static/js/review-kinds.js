@@ -39,9 +39,13 @@ export function kinds(project) {
   };
   const button = (name, act, key = null) =>
     el("button", { type: "button", "aria-keyshortcuts": key, onclick: act }, el("span", {}, ...name));
+  /** A button that gives a class; null if it cannot be given, for example because it is archived. */
+  const buttonFor = (name, words, act, key = null) =>
+    project.classes.some((one) => one.name === name) ? button(words(bdi(name)), () => act(name), key) : null;
+  const keeping = (name) => tParts("Keep {name}", { name });
   /** Labels a text with the model's prediction, by a click or by the same key as on the page Label. */
   const accept = (item, predicted, settle) =>
-    predicted ? button(tParts("Label as {name}", { name: bdi(predicted) }), () => settle(() => answer(item, predicted)), ACCEPT) : null;
+    buttonFor(predicted, (name) => tParts("Label as {name}", { name }), (name) => settle(() => answer(item, name)), ACCEPT);
   const listed = (state) => async () => (await get("/api/texts", { state })).items;
   const doubts = (part) => async () => (await get("/api/review"))[part];
 
@@ -65,8 +69,8 @@ export function kinds(project) {
         el(
           "span",
           { class: "actions" },
-          button(tParts("Keep {name}", { name: bdi(item.class) }), () => settle(() => decide(item, item.class)), KEEP),
-          button(tParts("Change to {name}", { name: bdi(item.prediction) }), () => settle(() => decide(item, item.prediction)), ACCEPT),
+          buttonFor(item.class, keeping, (name) => settle(() => decide(item, name)), KEEP),
+          buttonFor(item.prediction, (name) => tParts("Change to {name}", { name }), (name) => settle(() => decide(item, name)), ACCEPT),
           choose(item, decide, settle, t("something else …"), [item.class, item.prediction]),
         ),
       ],
@@ -99,7 +103,7 @@ export function kinds(project) {
           { class: "actions" },
           el("span", { class: "small muted" }, t("Decide for")),
           ...[...new Set(item.annotations.map((vote) => vote.class))].map((name) =>
-            button([bdi(name)], () => settle(() => decide(item, name))),
+            buttonFor(name, (shown) => [shown], () => settle(() => decide(item, name))),
           ),
           choose(
             item,
@@ -142,7 +146,7 @@ export function kinds(project) {
         el(
           "span",
           { class: "actions" },
-          item.class ? button(tParts("Keep {name}", { name: bdi(item.class) }), () => settle(() => decide(item, item.class)), KEEP) : null,
+          buttonFor(item.class, keeping, (name) => settle(() => decide(item, name)), KEEP),
           choose(item, decide, settle, item.class ? t("change to …") : t("decide for …"), [item.class]),
         ),
       ],

@@ -26,9 +26,11 @@ export function setKinds(project, reload) {
   const listed = (query) => async () => (await get("/api/texts", query)).items;
   const actions = (...all) => el("span", { class: "actions" }, ...all);
   const inWords = (names) => (names.length ? bdi(inList(names)) : t("none of these"));
+  /** Whether people can give all these classes: archived ones they cannot. */
+  const areOffered = (names) => names.every((name) => project.classes.some((one) => one.name === name));
   const accept = (item, settle) => {
     const names = item.prediction && proposed(item);
-    return names ? button(tParts("Label as {name}", { name: inWords(names) }), () => settle(() => answer(item, names)), ACCEPT) : null;
+    return names && areOffered(names) ? button(tParts("Label as {name}", { name: inWords(names) }), () => settle(() => answer(item, names)), ACCEPT) : null;
   };
   const classes = el("select", { "aria-label": t("Only decisions on a class") });
   classes.addEventListener("change", reload);
@@ -68,10 +70,7 @@ export function setKinds(project, reload) {
             ...setBadges(item, project.classes),
             classBadge(item.class, project.classes, t("model:"), t("{probability}, given from {threshold}", { probability: percent(probability), threshold: percent(threshold) })),
           ),
-          actions(
-            button(keep, () => say(present), KEEP),
-            button(change, () => say(!present), ACCEPT),
-          ),
+          areOffered([item.class]) ? actions(button(keep, () => say(present), KEEP), button(change, () => say(!present), ACCEPT)) : actions(),
         ];
       },
     },
@@ -105,7 +104,7 @@ export function setKinds(project, reload) {
       load: listed({ state: "flagged" }),
       most: 50,
       draw: (item, settle) => {
-        const isWhole = item.classes && !item.decisions;
+        const isWhole = item.classes && !item.decisions && areOffered(item.classes);
         const keep = () => settle(() => decide(item, { classes: item.classes }));
         return [
           facts(item, project.classes),
