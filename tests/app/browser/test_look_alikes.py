@@ -93,8 +93,11 @@ def test_without_the_box_only_the_text_on_the_page_is_labelled(window: Window, p
     page = window.open(parcels.link)
     on_a_parcel(page)
     before = page.locator("#text").inner_text()
-    page.locator("#with-look-alikes").uncheck()
-    page.locator("#body").focus()
+    box = page.locator("#with-look-alikes")
+    box.uncheck()
+    for checked in (True, False):
+        page.keyboard.press("Space")  # the box has the focus, and its own keys
+        expect(box).to_be_checked(checked=checked)
     page.keyboard.press("2")
     expect(page.locator("#text")).not_to_have_text(before)
     saved(page)

@@ -1,4 +1,4 @@
-/** Single-key shortcuts. They are off inside fields and dialogs, and can be switched off on this device. */
+/** Single-key shortcuts. They are off where people type and in dialogs, and can be switched off on this device. */
 
 /** Keys of the classes in their order: digits, then the letters without another meaning. */
 export const CLASS_KEYS = [..."123456789abdeghijklmnopqrtvwxyz"];
@@ -17,6 +17,8 @@ export function keysOf(classes, others = []) {
 }
 
 const SETTING = "hybridal.keys";
+const CLICKED = '[type="checkbox"], [type="radio"], [type="button"], [type="submit"], [type="reset"], [type="file"]';
+const TYPED = `input:not(${CLICKED}), textarea, select`;
 
 export const keysAreOn = () => localStorage.getItem(SETTING) !== "off";
 export const switchKeys = (on) => localStorage.setItem(SETTING, on ? "on" : "off");
@@ -29,7 +31,7 @@ export function listen(act, usual = (typed) => typed) {
   document.addEventListener("keydown", (event) => {
     // A key that is held down counts once.
     if (event.repeat || event.altKey || event.metaKey || isBusy(event.target)) return;
-    if (event.key === "Enter" && event.target.closest("button, a, summary")) return; // it presses them
+    if (event.key === "Enter" && event.target.closest("button, a, summary, input")) return; // it presses them
     const key = event.ctrlKey ? { z: "undo" }[event.key] : keysAreOn() && usual(meant(event));
     if (key && act(key)) event.preventDefault();
   });
@@ -39,7 +41,7 @@ function isBusy(target) {
   // Until the next frame after a dialog was closed, the focus is still inside it.
   const isInClosedDialog = target.closest("dialog:not([open])");
   return (
-    (!isInClosedDialog && target.closest("input, textarea, select, dialog")) ||
+    (!isInClosedDialog && target.closest(`${TYPED}, dialog`)) ||
     document.querySelector("dialog[open], [popover]:popover-open")
   );
 }
