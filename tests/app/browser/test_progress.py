@@ -116,13 +116,22 @@ def test_a_figure_that_cannot_be_known_is_not_shown(page: Page) -> None:
 
 
 def test_every_kind_of_update_has_a_shape_of_its_own(page: Page) -> None:
-    rounds = [*PROGRESS["rounds"], a_round(5, "refit", 0.82, 0.0)]  # type: ignore[misc]
+    rounds = [*PROGRESS["rounds"], a_round(5, "refit", 0.82, 0.0), a_round(6, "finetune:3", 0.82, 0.0)]  # type: ignore[misc]
+    rounds[0] = {**rounds[0], "seconds": 754.0}
     page.route("**/api/progress", lambda route: route.fulfill(json={**PROGRESS, "rounds": rounds}))
     page.reload()
     curve = drawing(page, "Learning curve")
     expect(curve.locator("rect.other")).to_have_attribute("transform", re.compile("rotate"))
     expect(page.locator("figure").first.locator(".legend rect.other")).to_have_count(1)
     expect(curve.locator("circle.retrain")).to_have_count(3)
+    expect(curve.locator("rect.finetune")).to_have_count(2)
+    times = drawing(page, "Updates and training time saved")
+    tallest = times.get_by_text("12 min 34 s", exact=True)  # wider than its bar
+    inside, edge = tallest.bounding_box(), times.bounding_box()
+    assert inside
+    assert edge
+    assert inside["x"] >= edge["x"]
+    expect(times.locator("text.time")).to_have_count(6)
 
 
 def test_advice_to_stop_offers_to_finish_the_model(page: Page, app: Served, shot: Callable[[Page, str], None]) -> None:

@@ -4,7 +4,11 @@ import { t } from "../i18n.js";
 
 const NAMES = { retrain: t("Retrained"), finetune: t("Fine-tuned"), other: t("Otherwise updated") };
 
-export const kindOf = (update) => (update in NAMES ? update : "other");
+/** The kind of an update, without its setting: "finetune" for "finetune:3". @param {string} update */
+export function kindOf(update) {
+  const [kind] = update.split(":");
+  return kind in NAMES ? kind : "other";
+}
 
 /** @param {string} update @param {string} [tooltip] */
 export function mark(x, y, update, tooltip = "") {

@@ -35,6 +35,7 @@ function drawing(rounds, width) {
   const gap = slot > 12 ? 4 : 1;
   const height = linear([0, Math.max(...rounds.map((r) => r.seconds))], [3, HEIGHT - FOOT - 22]);
   const everyNth = Math.ceil(22 / slot);
+  const labels = new Map(timesThatFit(rounds, slot, width, gap).map(({ at, ...label }) => [at, label]));
   return rounds.flatMap((r, i) => {
     const [kind, left, tall] = [kindOf(r.update), i * slot, height(r.seconds)];
     const middle = left + (slot - gap) / 2;
@@ -43,16 +44,29 @@ function drawing(rounds, width) {
       { class: kind, x: left, y: HEIGHT - FOOT - tall, width: slot - gap, height: tall, rx: 3 },
       svg("title", {}, t("Round {round}: {update}, {time}", { round: r.round, update: r.update, time: took(r.seconds) })),
     );
-    if (i % everyNth) return [bar];
+    const label = labels.get(i);
+    const time = label ? [svg("text", { class: "time", x: label.middle, y: HEIGHT - FOOT - tall - 6, "text-anchor": "middle" }, label.words)] : [];
+    if (i % everyNth) return [bar, ...time];
     return [
       bar,
-      svg(
-        "text",
-        { x: middle, y: HEIGHT - FOOT - tall - 6, "text-anchor": "middle" },
-        took(r.seconds).length * LETTER < slot ? took(r.seconds) : "",
-      ),
+      ...time,
       svg("text", { class: "strong", x: middle, y: HEIGHT - FOOT + 16, "text-anchor": "middle" }, LETTERS[kind]),
       svg("text", { x: middle, y: HEIGHT - FOOT + 33, "text-anchor": "middle" }, r.round),
     ];
   });
+}
+
+/** The times that are written above bars: that of the tallest bar, and those that fit their slot beside it. */
+function timesThatFit(rounds, slot, width, gap) {
+  const seconds = rounds.map((r) => r.seconds);
+  const tallest = seconds.indexOf(Math.max(...seconds));
+  const labels = rounds.map((r, at) => {
+    const words = took(r.seconds);
+    const half = (words.length * LETTER) / 2;
+    const middle = Math.max(half, Math.min(at * slot + (slot - gap) / 2, width - half)); // inside the drawing
+    return { at, words, half, middle };
+  });
+  const { half: wide, middle: peak } = labels[tallest];
+  const fits = ({ at, half, middle }) => at === tallest || (2 * half < slot && Math.abs(middle - peak) > half + wide);
+  return labels.filter(fits);
 }
