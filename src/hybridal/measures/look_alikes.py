@@ -1,7 +1,8 @@
 """Groups of texts that are almost the same, found by MinHash and locality-sensitive hashing.
 
 Two texts are look-alikes if the Jaccard similarity of their sets of shingles (runs of five characters) is at least
-0.8. Signatures of 64 minima estimate it, 16 bands of four minima find candidates, and the exact similarity decides.
+0.8. Numbers in a text with enough words are masked, so that the texts of a template are alike. Signatures of 64 minima
+estimate the similarity, 16 bands of four minima find candidates, and the exact similarity decides.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hybridal.core.outputs import Ints
 
 SIMILARITY = 0.8
 SHINGLE = 5  # characters; works for scripts without blanks, too
+MIN_LETTERS, LETTERS_PER_DIGIT = 50, 2  # of a text whose numbers are masked
 
 Hashes = NDArray[np.uint64]
 _BANDS, _MINIMA_PER_BAND = 16, 4  # of 10,000 pairs with a similarity of 0.8, two have no band in common
@@ -33,6 +35,10 @@ _BAND_FACTORS = _RNG.integers(0, 2**63, _MINIMA_PER_BAND, dtype=np.uint64) * np.
 # Blanks and punctuation of common scripts; signs such as emoji are content.
 _SEPARATORS = re.compile(r"[\s!-/:-@\[-`{-~\u00a0-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]+")
 
+_DIGITS = re.compile(r"\d+")
+_NUMBERS = re.compile(r"\d+(?: \d+)*")  # of a normalised text; also dates and amounts
+_MASK = "#"  # punctuation, so no normalised text with letters has it
+
 
 def normalised(text: str) -> str:
     """Make what does not matter equal: case, width of characters, blanks and punctuation. Numbers stay.
@@ -42,6 +48,24 @@ def normalised(text: str) -> str:
     """
     folded = text.lower() if text.isascii() else normalize("NFKC", text).casefold()
     return _SEPARATORS.sub(" ", folded).strip() or " ".join(folded.split())
+
+
+def comparable(text: str) -> str:
+    """The normalised text in which numbers do not count, if the rest of it is long enough to be a template.
+
+    Letters are counted instead of words, since some scripts have no blanks; 50 of them are about ten English words.
+    In a shorter text, and in one that consists mostly of digits, a number may be what the text says.
+
+    >>> comparable("Order 31377 of 23.06.2026 has not arrived yet, so please tell me when it is delivered.")
+    'order # of # has not arrived yet so please tell me when it is delivered'
+    >>> comparable("5 stars!"), comparable("Room 12")
+    ('5 stars', 'room 12')
+    """
+    found = normalised(text)
+    digits = sum(map(len, _DIGITS.findall(found)))
+    letters = len(found) - found.count(" ") - digits
+    is_template = digits and letters >= max(MIN_LETTERS, LETTERS_PER_DIGIT * digits)
+    return _NUMBERS.sub(_MASK, found) if is_template else found
 
 
 def shingles(text: str) -> Hashes:
@@ -69,10 +93,10 @@ def look_alikes(
 ) -> Ints:
     """Find the group of each text: the position of its first text, or its own position if it is the first.
 
-    Texts are added in their order. A text that is equal to an earlier one joins its group, another text that of the
-    most similar first text, if that is at least as similar as the threshold; else it becomes the first of a group. So
-    each text of a group is similar to the first one, there are no chains, and more texts at the end leave the groups of
-    the others as they are.
+    Texts are added in their order. A text that is equal to an earlier one (see `comparable`) joins its group, another
+    text that of the most similar first text, if that is at least as similar as the threshold; else it becomes the
+    first of a group. So each text of a group is similar to the first one, there are no chains, and more texts at the
+    end leave the groups of the others as they are.
 
     Args:
         texts: The texts.
@@ -86,7 +110,7 @@ def look_alikes(
     [0, 1, 0, 1]
     """
     known: dict[str, int] = {}
-    first = np.array([known.setdefault(normalised(text), at) for at, text in enumerate(texts)], dtype=np.int64)
+    first = np.array([known.setdefault(comparable(text), at) for at, text in enumerate(texts)], dtype=np.int64)
     distinct = np.flatnonzero(first == np.arange(len(texts)))
     search = _Search(texts, threshold)
     for part in _chunks(texts, distinct):
@@ -167,7 +191,7 @@ def _chunks(texts: Sequence[str], positions: Ints) -> Iterator[Ints]:
 
 def _shingles_of(texts: Sequence[str]) -> tuple[Hashes, Ints]:
     """The hashed shingles of all texts one after the other, and where those of each text start; none has none."""
-    padded = [f" {normalised(text)} ".ljust(SHINGLE) for text in texts]
+    padded = [f" {comparable(text)} ".ljust(SHINGLE) for text in texts]
     lengths = np.array([len(one) for one in padded], dtype=np.int64)
     # Lone surrogates, which Python strings may have, are numbers like all others.
     characters = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
