@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from sqlalchemy import select
 
+from hybridal.app.db.schema import Person, Text
+from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.look_alike_groups import find_groups
+from hybridal.app.people import add_person
 
 from ..labelling.test_look_alike_groups import WORDS, parcel
 from ..made_up import consensus
@@ -37,6 +41,15 @@ def on_a_parcel(page: Page) -> None:
         page.keyboard.press("3")
         expect(text).not_to_have_text(before)
         page.wait_for_timeout(300)
+
+
+def label_parcels(app: Served, besides: str, left: int) -> None:
+    """Another person labels the parcels, so that this one and the first `left` others have no label."""
+    with app.project.sessions.begin() as session:
+        other = session.scalar(select(Person).where(Person.name == "Ann")) or add_person(session, "Ann", "annotator")
+        others = select(Text.id).where(Text.body.startswith("Your parcel"), Text.body != besides, Text.open)
+        for id in session.scalars(others.order_by(Text.row)).all()[left:]:
+            annotate(session, other, id, "label", class_name="b", key=f"Ann {id}")
 
 
 def saved(page: Page) -> None:
@@ -72,9 +85,16 @@ def test_one_answer_labels_all_without_those_excluded_and_undo_takes_all_back(
     page.wait_for_timeout(300)
     page.keyboard.press("u")
     expect(page.locator("#before")).to_have_text("Your previous label: a")
-    expect(strip).to_contain_text("Also label 37 texts")
+    expect(strip).to_contain_text("Also label 35 texts")  # those excluded before are still excluded
     saved(page)
     assert [name for name, _ in consensus(parcels.project).values() if name == "a"] == []
+    body = page.locator("#text").inner_text()
+    label_parcels(parcels, body, left=8)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # as after an absence
+    expect(strip).to_contain_text("Also label 6 texts")
+    label_parcels(parcels, body, left=0)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(strip).to_be_hidden()
 
 
 def test_a_key_counts_while_the_closed_dialog_still_has_the_focus(window: Window, parcels: Served) -> None:

@@ -66,7 +66,7 @@ const copy = recheck.isOn ? null : new OfflineCopy(project, queue);
 recallDialog(nextChoice, role !== "annotator", () => whenNotRemarking(() => queue.restart()));
 const reasons = byId("why") && project.settings.show_predictions ? new ReasonsToggle(byId("why"), () => card.text.firstChild, () => project.classes) : null;
 const defineClass = newClassDialog(() => showErrors(refresh));
-const help = helpDialog(() => project.classes, showClasses);
+const help = helpDialog(() => project.classes, () => (showClasses(), saveCopy()));
 /**
  * Annotations since the page opened, newest last; `names` are the classes of a label, `asked` the place of a question.
  * @type {{item: import("./queue.js").Item, key: string, names: string[] | null, at: number, asked: number}[]}
@@ -301,6 +301,7 @@ async function refill() {
     () => null,
     (error) => error,
   );
+  lookAlikes.refresh();
   if (problem?.status === 0 && !queue.current) queue.takeSpare();
   offline.show(problem?.status === 0);
   if (!empty) return;
@@ -356,8 +357,14 @@ function showClasses() {
 
 async function renewLeases() {
   const gone = await queue.renew(outbox.waiting.length);
+  lookAlikes.refresh();
   whenNotRemarking(() => queue.remove(gone));
   await refresh();
+}
+
+async function recountLookAlikes() {
+  await queue.renew(outbox.waiting.length);
+  lookAlikes.refresh();
 }
 
 outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
@@ -368,6 +375,8 @@ outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
       whenNotRemarking(() => queue.putBack(reply.item));
     }
   }
+  // Texts may have been fetched before the answer was copied to their look-alikes.
+  if (reply.copies && queue.held.some(({ look_alikes }) => look_alikes)) recountLookAlikes().catch(() => {});
   if (!reply.counts) return; // a text was left for later
   project.counts = reply.counts;
   goal();

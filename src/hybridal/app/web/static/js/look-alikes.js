@@ -9,6 +9,8 @@ export class LookAlikes {
   /** @type {import("./queue.js").Item | undefined} */
   #item;
   #without = new Set();
+  /** What was chosen for each text, for when it comes back after an undo. @type {Map<string, {without: Set<string>, copies: boolean}>} */
+  #choices = new Map();
 
   constructor() {
     this.root = byId("look-alikes");
@@ -16,13 +18,20 @@ export class LookAlikes {
     this.button = byId("compare");
     this.compare = singleFlight(() => this.#item?.look_alikes && showErrors(() => this.#open(this.#item)));
     onPress(this.button, this.compare);
+    this.box.addEventListener("change", () => this.#keep());
   }
 
   /** @param {import("./queue.js").Item | undefined} item */
   show(item) {
     this.#item = item?.questions ? undefined : item;
-    this.#without.clear();
-    this.box.checked = true;
+    const { without, copies } = this.#choices.get(item?.id) ?? { without: new Set(), copies: true };
+    this.#without = without;
+    this.box.checked = copies;
+    this.refresh();
+  }
+
+  /** Shows the number of the item again, which changes when look-alikes get labels. */
+  refresh() {
     this.root.hidden = this.button.disabled = !this.#item?.look_alikes;
     this.#count();
   }
@@ -35,6 +44,10 @@ export class LookAlikes {
   /** The sentence after an answer that is copied. */
   get sentence() {
     return tn("{n} text that is almost the same gets this label, too.", "{n} texts that are almost the same get this label, too.", this.#n);
+  }
+
+  #keep() {
+    this.#choices.set(this.#item.id, { without: this.#without, copies: this.box.checked });
   }
 
   get #n() {
@@ -67,6 +80,7 @@ export class LookAlikes {
   #choose(items, boxes, all) {
     this.#item.look_alikes = items.length; // other people have answered some since the text was fetched
     this.#without = new Set(items.filter((_, at) => !boxes[at].checked).map(({ id }) => id));
+    this.#keep();
     all.checked = !this.#without.size;
     all.indeterminate = this.#without.size > 0 && this.#n > 0;
     this.#count();

@@ -133,7 +133,9 @@ export class Queue {
     const { items } = await this.fetchNext(this.#items.length + unsent + PREFETCH, this.#afresh);
     if (restarts !== this.#restarts) return items; // the queue was restarted meanwhile
     this.#afresh = false;
-    const held = new Set(this.#items.map((item) => item.id));
+    const held = new Map(this.#items.map((item) => [item.id, item]));
+    // Look-alikes of a text may have got labels since it was fetched.
+    for (const item of items) if (held.has(item.id)) held.get(item.id).look_alikes = item.look_alikes;
     this.#items.push(...items.filter((item) => !held.has(item.id) && !this.#isAnswered(item)));
     return items;
   }
