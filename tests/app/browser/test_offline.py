@@ -44,10 +44,16 @@ def test_the_page_is_opened_without_a_connection_and_each_answer_counts_once(
     seen = answer(page, 2)
     expect(page.locator("#saved")).to_have_text("Gespeichert")
     page.evaluate("async () => { await navigator.serviceWorker.ready; }")  # it has kept the page
+    page.keyboard.press("?")
+    page.locator("#help-dialog summary").click()
+    with page.expect_response("**/api/own-keys"):
+        page.locator("#key-fields input").nth(1).fill("x")
+    page.keyboard.press("Escape")
     page.wait_for_function(f"async (seen) => (await ({TEXTS})()).every((text) => !seen.includes(text))", arg=seen)
     context.set_offline(True)
     page.reload()
     expect(page.locator("#offline")).to_have_text(re.compile(r"Keine Verbindung\. 1\d Texte"))
+    expect(page.locator("#skip kbd")).to_have_text("x")
     seen += answer(page, 2)
     page.close()
     page = context.new_page()

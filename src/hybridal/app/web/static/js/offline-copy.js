@@ -3,6 +3,7 @@
  * IndexedDB, and the page in the cache of the service worker. Only over https and on localhost; signing out deletes both.
  */
 import { link, ownerOf } from "./api.js";
+import { ownKeys } from "./own-keys.js";
 
 const HOME = link("/");
 const CACHE = `hybridal ${HOME}`; // the same name is in service-worker.js
@@ -29,7 +30,8 @@ export class OfflineCopy {
   /** Keeps the project and the texts that are not answered yet. */
   async save() {
     if (!this.#isRegistered) return;
-    const { csrf_token: _, ...project } = this.project;
+    const { csrf_token: _, ...loaded } = this.project;
+    const project = { ...loaded, own_keys: ownKeys() }; // they may have been changed since it was loaded
     const items = this.queue.held.map(({ threads: _, ...item }) => item); // comments of others are not kept
     await inStore("readwrite", (store) => store.put({ owner: ownerOf(project), project, items }, HOME));
   }
