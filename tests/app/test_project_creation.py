@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, inspect, select
 
-from hybridal.app.db.schema import Invitation
+from hybridal.app.db.schema import CodebookVersion, Invitation
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.classes import ClassEntry
+from hybridal.app.labelling.codebook import newest_version
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.people import check_invitation
 from hybridal.app.project import Project
@@ -47,3 +48,15 @@ def test_a_project_that_cannot_be_created_leaves_no_tables(tmp_path: Path, empty
     assert inspect(engine).get_schema_names() == before
     assert inspect(engine).get_table_names("public") == []
     engine.dispose()
+
+
+def test_classes_with_descriptions_are_the_first_version_of_the_codebook(tmp_path: Path) -> None:
+    plan = ProjectPlan(SOURCE, [ClassEntry("spam", "unwanted", "x"), ClassEntry("ham", "wanted")])
+    create_project(plan, tmp_path / "p")
+    project = Project.open(tmp_path / "p")
+    with project.reads() as session:
+        assert newest_version(session) == 1
+        [version] = session.scalars(select(CodebookVersion)).all()
+        assert version.operation == "add"
+        assert [one["after"]["description"] for one in version.changes] == ["unwanted", "wanted"]
+    project.close()

@@ -25,6 +25,8 @@ from hybridal.app.db.connect import Sessions, connect, reading, with_schema, wri
 from hybridal.app.db.migrations import migrate
 from hybridal.app.db.schema import Person, Scoring, Setting, Tally, Trainer
 from hybridal.app.labelling import classes, texts
+from hybridal.app.labelling.classes import ClassEntry
+from hybridal.app.labelling.codebook import recording
 from hybridal.app.labelling.random_draws import grow_reserve
 from hybridal.app.labelling.requirements import begin_applying_rule
 from hybridal.app.labelling.text_source import Source
@@ -95,6 +97,7 @@ class Project:
         *,
         db: str | None = None,
         in_schema: bool = False,
+        definitions: Sequence[ClassEntry] = (),
         on_progress: texts.Progress = lambda _done, _total: None,
         **settings: Any,
     ) -> Project:
@@ -105,6 +108,7 @@ class Project:
             folder: The project's folder.
             db: Address of a PostgreSQL database; a SQLite file in the folder by default.
             in_schema: Use a separate schema of a PostgreSQL database that other projects share.
+            definitions: Descriptions and keys of classes; they are part of the first version of the codebook.
             on_progress: Receives how many texts were added so far.
             settings: Settings that differ from the defaults.
 
@@ -138,7 +142,9 @@ class Project:
             decided.write(session, {**made, "multi_label": source.multi_label, "backbone": AUTO, **settings})
             session.add_all([Tally(), Trainer(), Scoring()])
             add_person(session, CREATOR, "owner")
-            classes.add(session, source.classes)
+            with recording(session):
+                classes.add(session, source.classes)
+                classes.define(session, definitions)
             texts.add(
                 session,
                 source.rows,

@@ -55,9 +55,16 @@ def create_project(
     names = dict.fromkeys([*(classes.checked(one.name) for one in plan.classes), *plan.source.classes])
     source = replace(plan.source, classes=tuple(names))
     try:
-        made = Project.create(source, folder, db=db, in_schema=db is not None, on_progress=on_progress, **plan.settings)
+        made = Project.create(
+            source,
+            folder,
+            db=db,
+            in_schema=db is not None,
+            definitions=plan.classes,
+            on_progress=on_progress,
+            **plan.settings,
+        )
         with closing(made), made.sessions.begin() as session:
-            classes.define(session, plan.classes)
             return [invite(session, role)[1] for role in plan.invitations]
     except BaseException:
         if db is not None:
