@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from mkdocs.config import load_config
 from playwright.sync_api import Browser, sync_playwright
 
 import hybridal
-from tests.app.browser.window import FLAGS
+from tests.app.browser.window import FLAGS, installed_chromium
 
 ROOT = Path(__file__).parents[2]
 FETCHED = re.compile(r"""<(?:link|script|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^"'>\s]+""")
@@ -52,9 +51,7 @@ def test_every_environment_variable_is_explained() -> None:
 # Not called `chromium`: the order of tests moves that name to the front, away from the others that use the site.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("Chromium is not installed: `apt-get install chromium`")
+    program = installed_chromium()
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield started

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,16 +9,14 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from .axe import Axe, axe_script
 from .served import Served, served
-from .window import FLAGS, Warm, Window
+from .window import FLAGS, Warm, Window, installed_chromium
 
 
 # Not for the whole session: while Playwright is open, no other test of this process could run an event loop.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     """A real browser."""
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("Chromium is not installed: `apt-get install chromium`")
+    program = installed_chromium()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield browser
