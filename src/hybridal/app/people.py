@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from secrets import token_urlsafe
+from unicodedata import normalize
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from hybridal.app import project_settings
@@ -157,9 +158,32 @@ def change_password(session: Session, number: int, password: str, keep: str | No
 
 
 def _check_free(session: Session, name: str, but: int = 0) -> None:
-    same = select(Person.number).where(func.lower(Person.name) == name.lower(), Person.number != but)
-    if session.scalar(same) is not None:
+    key = name_key(name)
+    others = session.execute(select(Person.name).where(Person.number != but)).scalars()
+    if any(name_key(other) == key for other in others):
         raise ConflictError(Sentence("The name '{name}' is already taken; choose another.", name=name))
+
+
+def name_key(name: str) -> str:
+    """Return what two spellings of a name have in common: names that differ only in case or blanks are the same.
+
+    Databases lower the case of ASCII letters only, so names are compared here.
+
+    >>> name_key(" Petra  MÜLLER ") == name_key("petra müller")
+    True
+    """
+    return " ".join(normalize("NFKC", name).casefold().split())
+
+
+def find_by_name(session: Session, name: str) -> Person | None:
+    """Find a person by name, ignoring case; the exact spelling decides between people of older projects.
+
+    It reads the names of all people, so it takes as long for a name that nobody has.
+    """
+    key = name_key(name)
+    alike = [one for one in session.scalars(select(Person).order_by(Person.number)) if name_key(one.name) == key]
+    exact = [one for one in alike if one.name == " ".join(name.split())]
+    return next(iter(exact), None) or (alike[0] if len(alike) == 1 else None)
 
 
 def checked_name(name: str) -> str:

@@ -14,6 +14,7 @@ import pytest
 from anyio import CapacityLimiter
 from fastapi.testclient import TestClient
 
+from hybridal.app.people import add_person, hash_password
 from hybridal.app.project import Project
 from hybridal.app.trainer.trainer_slots import TrainerQueue
 from hybridal.app.web import host as module
@@ -132,6 +133,7 @@ def test_unauthenticated_clients_learn_nothing(folder: Path) -> None:
         operator.client.cookies.clear()
         assert operator.get("/").headers["location"] == "/login"
         assert "hybridal serve" in operator.get("/login").text
+        assert "The link works once" in operator.get("/login").text
         assert operator.get("/open/mails").headers["location"] == "/"
         for method, path in (("GET", "/api/projects"), ("POST", "/api/projects"), ("PATCH", "/api/projects")):
             assert operator.client.request(method, path, json={}).status_code == 401
@@ -139,6 +141,18 @@ def test_unauthenticated_clients_learn_nothing(folder: Path) -> None:
         assert operator.client.get("/p/mails/", headers={"Host": "evil.example"}).status_code == 400
         assert "All projects" not in operator.get("/p/mails/login").text
         assert operator.get("/p/nothing/").status_code == 404
+
+
+def test_the_sign_in_page_of_a_project_shows_the_operator_the_way(folder: Path) -> None:
+    project = Project.open(folder / "mails")
+    with project.sessions.begin() as session:
+        add_person(session, "Ada", "annotator", hash_password("correct horse"))
+    project.close()
+    with visited(folder) as operator:
+        operator.client.cookies.clear()
+        page = operator.get("/p/mails/login").text
+        assert "Password" in page
+        assert 'If you run the server, open this project from the <a href="/">start page</a>.' in page
 
 
 def test_on_a_network_the_operator_has_a_password(folder: Path) -> None:

@@ -88,6 +88,16 @@ def test_sign_in_hides_whether_a_name_exists_and_limits_attempts(app: FastAPI, o
     assert visit.post("/api/login", {"name": "Bob", "password": "x"}).status_code == 401
 
 
+def test_a_name_is_the_same_in_any_case_when_signing_in(app: FastAPI, owner: Visit) -> None:
+    joined(app, owner, "Petra Müller")
+    for name in ("petra müller", "PETRA  MÜLLER "):
+        assert Visit(app).post("/api/login", {"name": name, "password": "correct horse"}).status_code == 200
+        assert Visit(app).post("/api/login", {"name": name, "password": "wrong horse"}).status_code == 401
+    spellings = (f"petra{' ' * n}müller" for n in range(1, 13))
+    statuses = [Visit(app).post("/api/login", {"name": name, "password": "x"}).status_code for name in spellings]
+    assert statuses[-1] == 429, "spellings of one name share its attempts"
+
+
 def test_removed_person_is_signed_out_at_once(app: FastAPI, owner: Visit) -> None:
     visit = joined(app, owner, "Ada")
     visit.get("/api/next")

@@ -21,9 +21,11 @@ from hybridal.app.people import (
     change_password,
     change_person,
     check_invitation,
+    find_by_name,
     hash_password,
     invite,
     may,
+    name_key,
     project_owner,
     revoke_invitation,
     sign_in,
@@ -99,8 +101,8 @@ async def join(given: JoinRequest, request: Request, response: Response, project
 
 def _find(project: Project, name: str) -> Person | None:
     with project.reads() as session:
-        name = " ".join(name.split())  # as stored; some keyboards append a space
-        return session.scalar(select(Person).where(Person.name == name, Person.active))
+        found = find_by_name(session, name)
+        return found if found is not None and found.active else None
 
 
 def _sign_in(project: Project, person: Person) -> str:
@@ -169,7 +171,7 @@ def _limit_attempts(request: Request, name: str) -> None:
     tries: RateLimiter = request.app.state.tries
     visits: RateLimiter = request.app.state.visits
     visits.acquire(address)
-    tries.acquire((address, name.casefold()))
+    tries.acquire((address, name_key(name)))
 
 
 class OwnKeys(Schema):
