@@ -276,6 +276,8 @@ def test_a_larger_encoder_is_recommended_where_it_was_measured_and_is_no_candida
     told = larger_encoder("minilm", [])
     assert told is not None
     assert "gte-small was 4.6 points of macro-F1 better with 50 labels and 1.7 with 968" in told
+    assert "backbone" not in told, "the browser has no such option"
+    assert told.endswith("A project or a run with the encoder “auto” lets the labels choose.")
     assert larger_encoder("gte-small", []) is None
     assert larger_encoder("./mine", []) is None
     compared = EncoderChoice("minilm", False, 40, {"gte-small": 0.5, "minilm": 0.4})

@@ -77,7 +77,8 @@ def larger_encoder(backbone: str, history: Sequence[Round]) -> Sentence | None:
         return None
     return Sentence(
         "A larger encoder may bring more: on nine tasks {larger} was {first} points of macro-F1 better with 50 labels "
-        "and {last} with 968, for about twice the time. With the option backbone=auto the labels choose.",
+        "and {last} with 968, for about twice the time. A project or a run with the encoder “auto” lets the labels "
+        "choose.",
         larger=LARGER,
         **GAIN,
     )

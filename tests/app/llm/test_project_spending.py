@@ -95,9 +95,23 @@ def test_work_per_hour_is_priced_by_the_time_of_a_label(project: Project) -> Non
         for at in range(20):
             of = Annotation.key.startswith(f"Ann|t{at}|")
             session.execute(update(Annotation).where(of).values(at=now() - 1000 + 36 * at))
-    assert ask(project, people=30, people_per="hour")[0].startswith(
-        "40 more labels by people take about 24 min and cost 12.00. "
+    found = ask(project, people=30, people_per="hour")
+    assert found[0].startswith("40 more labels by people take about 24 min and cost 12.00. ")
+    assert found[1].startswith("So far a label took 36.0 s on average and 36.0 s in the median")
+
+
+def test_the_average_time_of_a_label_is_told_next_to_the_median(project: Project) -> None:
+    """The page shows medians as "Time per label", and a few long readings make the total time larger."""
+    with project.sessions.begin() as session:
+        for at in range(20):
+            of = Annotation.key.startswith(f"Ann|t{at}|")
+            session.execute(update(Annotation).where(of).values(at=now() - 1000 + at + (200 if at > 18 else 0)))
+    found = ask(project, people=30, people_per="hour")
+    assert found[1] == (
+        "So far a label took 11.5 s on average and 1.0 s in the median, without pauses of more than five minutes. "
+        "The total time follows from the average."
     )
+    assert "So far" not in " ".join(ask(project, people=1, people_per="label")[2:])
 
 
 def test_without_the_price_of_work_nothing_is_said(project: Project) -> None:

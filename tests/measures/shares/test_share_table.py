@@ -164,7 +164,15 @@ def test_the_gain_of_the_model_in_labels() -> None:
         "about 360 random labels would make them."
     )
     useless = Line("share", "", "", "late", 900, 90, 0.2, narrow, narrow)
-    assert "the model helps little" in gain_sentence(ShareTable((useless,), ("late",), 0.95, Basis(900, 90, 1)))
+    assert "1.00 times as wide as from random labels alone: the model does not help" in gain_of(useless)
+    little = Line("share", "", "", "late", 900, 90, 0.2, narrow, Interval(0.3, 0.2505, 0.3495))
+    assert "0.99 times as wide as from random labels alone: the model helps little" in gain_of(little)
+    worse = Line("share", "", "", "late", 900, 90, 0.2, narrow, Interval(0.3, 0.249, 0.351))
+    assert "1.02 times as wide as from random labels alone: the model does not help" in gain_of(worse)
+
+
+def gain_of(line: Line) -> str:
+    return gain_sentence(ShareTable((line,), ("late",), 0.95, Basis(900, 90, 1)))
 
 
 def test_the_plan_is_for_the_least_precise_class_of_each_group() -> None:

@@ -96,12 +96,20 @@ def activity(session: Session, days: int, offset: int = 0, by: int | None = None
     )
 
 
-def mean_seconds(session: Session) -> float | None:
-    """The mean time of a label by people of the last 90 days, without pauses; None for fewer than 10 timed labels."""
+@dataclass(frozen=True)
+class LabelSeconds:
+    """How long a label took: the mean, from which the time of many labels follows, and the median."""
+
+    mean: float
+    median: float
+
+
+def label_seconds(session: Session) -> LabelSeconds | None:
+    """The time of a label by people of the last 90 days, without pauses; None for fewer than 10 timed labels."""
     timed = [
         label.seconds for label in _labels(session, now() - RECENT_DAYS * 86400, None) if label.seconds is not None
     ]
-    return sum(timed) / len(timed) if len(timed) >= MIN_TEXTS else None
+    return LabelSeconds(float(np.mean(timed)), float(np.median(timed))) if len(timed) >= MIN_TEXTS else None
 
 
 @dataclass(frozen=True)

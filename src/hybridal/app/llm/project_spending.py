@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import LlmAnswer
-from hybridal.app.insight.activity import mean_seconds
+from hybridal.app.insight.activity import LabelSeconds, label_seconds
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.llm.annotator import PromptedModel, llm_annotator, load_settings
 from hybridal.app.llm.records import llm_counts, spent_tokens
@@ -35,9 +35,10 @@ def spending_sentences(project: Project) -> list[Sentence]:
         plan, settings, n = load_prices(session), load_settings(session), counts(session)
         if plan.people is None:
             return []
-        seconds = mean_seconds(session)
-        if plan.people_per == "hour" and seconds is None:
+        times = label_seconds(session)
+        if plan.people_per == "hour" and times is None:
             return [NO_TIMES]
+        seconds = None if times is None else times.mean
         people = plan.people if seconds is None or plan.people_per == "label" else plan.people * seconds / 3600
         price = _price_of_model(session, plan) if settings.model else None
         names, model = [*learnt_classes(session).values()], None
@@ -48,7 +49,18 @@ def spending_sentences(project: Project) -> list[Sentence]:
     if not chapters or not chapters[-1].history:
         return [NO_MODEL]
     prices = Prices(people, price, seconds)
-    return who_labels_next(chapters[-1].history, names, n["texts"] - n["labelled"], prices, model)
+    told = who_labels_next(chapters[-1].history, names, n["texts"] - n["labelled"], prices, model)
+    return [*told[:1], _time_in_words(times), *told[1:]] if told and times is not None else told
+
+
+def _time_in_words(times: LabelSeconds) -> Sentence:
+    """What the time of many labels follows from; the page shows medians as "Time per label"."""
+    return Sentence(
+        "So far a label took {mean} s on average and {median} s in the median, without pauses of more than five "
+        "minutes. The total time follows from the average.",
+        mean=f"{times.mean:.1f}",
+        median=f"{times.median:.1f}",
+    )
 
 
 def _price_of_model(session: Session, plan: PricePlan) -> float | None:

@@ -169,6 +169,12 @@ def gain_sentence(table: ShareTable) -> str:
     factor = sum(powered / alone for powered, alone in pairs) / len(pairs)
     labels = round(table.basis.labels / factor**2) if factor > 0 else 0
     values = {"confidence": confidence_of(table), "factor": f"{factor:.2f}", "labels": f"{labels:,}"}
+    if factor >= 0.995:  # written as 1.00 or more
+        return Sentence(
+            "With the model's predictions the {confidence} intervals are {factor} times as wide as from random labels "
+            "alone: the model does not help.",
+            **values,
+        )
     if factor > 0.98:
         return Sentence(
             "With the model's predictions the {confidence} intervals are {factor} times as wide as from random labels "
