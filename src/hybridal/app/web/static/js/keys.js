@@ -18,7 +18,6 @@ export function keysOf(classes, others = []) {
 
 const SETTING = "hybridal.keys";
 const CLICKED = '[type="checkbox"], [type="radio"], [type="button"], [type="submit"], [type="reset"], [type="file"]';
-const TYPED = `input:not(${CLICKED}), textarea, select`;
 
 export const keysAreOn = () => localStorage.getItem(SETTING) !== "off";
 export const switchKeys = (on) => localStorage.setItem(SETTING, on ? "on" : "off");
@@ -40,8 +39,9 @@ export function listen(act, usual = (typed) => typed) {
 function isBusy(target) {
   // Until the next frame after a dialog was closed, the focus is still inside it.
   const isInClosedDialog = target.closest("dialog:not([open])");
+  const isClicked = target.matches(CLICKED);
   return (
-    (!isInClosedDialog && target.closest(`${TYPED}, dialog`)) ||
+    (!isInClosedDialog && target.closest("input, textarea, select, dialog") && !isClicked) ||
     document.querySelector("dialog[open], [popover]:popover-open")
   );
 }
