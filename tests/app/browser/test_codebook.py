@@ -54,6 +54,9 @@ def test_a_class_is_split_and_its_labels_are_looked_at_again(
     page.get_by_role("button", name="Split a", exact=True).click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Its 3 labels are to be looked at again")
+    expect(dialog.get_by_label("Keep “a” for the rest")).to_have_accessible_description(
+        "Otherwise “a” is archived: it cannot be chosen any more, and the model no longer learns its labels."
+    )
     dialog.get_by_label("The new classes, one per line").fill("apple: hard\n\n")
     dialog.get_by_role("button", name="Split the class").click()
     expect(dialog.get_by_role("alert")).to_have_text("Split a class into 2 to 20 classes of different names.")
@@ -88,9 +91,14 @@ def test_a_class_is_split_and_its_labels_are_looked_at_again(
     expect(page.locator("#old-answer")).to_be_hidden()
 
     page.goto(f"{app.address}/codebook")
-    page.on("dialog", lambda asked: asked.accept())
+    questions: list[str] = []
+    page.on("dialog", lambda asked: (questions.append(asked.message), asked.accept()))
     page.get_by_role("button", name="Keep the rest").click()
     expect(page.locator("#queues")).to_be_hidden()
+    assert questions == [
+        "Keep the old answer of 1 text? It is not asked about any more. "
+        "“a” stays archived, and the model no longer learns these labels."
+    ]
 
 
 def test_an_answer_of_a_recheck_is_undone(window: Window, app: Served) -> None:

@@ -64,6 +64,7 @@ class Team:
     def unread(self) -> dict[str, int]:
         with self.project.reads() as session:
             counts = {name: count_unread(session, user) for name, user in self.users.items()}
+        assert counts == {name: len(self.listed(name, "unread")) for name in self.users}
         return {name: n for name, n in counts.items() if n}
 
 

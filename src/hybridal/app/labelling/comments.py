@@ -24,7 +24,7 @@ LONGEST_COMMENT = 2000
 LONGEST_THREAD = 100
 """The number of comments from which a thread takes no more answers."""
 
-Box = Literal["received", "sent", "all"]
+Box = Literal["unread", "received", "sent", "all"]
 
 _AUTHOR, _ADDRESSEE = aliased(Person), aliased(Person)
 
@@ -142,8 +142,8 @@ def list_threads(
     Args:
         session: A session of the project.
         user: Who sees them.
-        box: `received` are those that concern the person and that another began, `sent` those that they began, `all`
-            those that reviewers see.
+        box: `unread` are those that `count_unread` counts, `received` those that concern the person and that another
+            began, `sent` those that they began, `all` those that reviewers see.
         also_done: Also those that are done and read.
         before: Only those whose newest comment has a lower number.
         n: How many at most.
@@ -154,7 +154,12 @@ def list_threads(
     if box == "all" and not may(user.role, "reviewer"):
         raise ForbiddenError(translatable("Only reviewers see the comments of other people."))
     mine = CommentThread.person_number == user.person.number
-    conditions = {"received": and_(_concerns(user), ~mine), "sent": mine, "all": true()}
+    conditions = {
+        "unread": _is_unread(user),
+        "received": and_(_concerns(user), ~mine),
+        "sent": mine,
+        "all": true(),
+    }
     found = _shown(user).where(conditions[box])
     if not also_done:
         found = found.where(or_(~CommentThread.done, _is_unread(user)))

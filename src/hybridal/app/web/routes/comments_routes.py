@@ -110,7 +110,7 @@ def get_comments(
     user: Annotator,
     project: CurrentProject,
     box: Annotated[
-        Box, Query(description="Those to the person, or by the person; reviewers also see those of `all` people.")
+        Box, Query(description="Unread ones, those to or by the person; reviewers also see those of `all` people.")
     ] = "received",
     done: Annotated[bool, Query(description="Also those that are done and read.")] = False,
     before: Annotated[int | None, Query(ge=1, le=2**53, description="Only older threads.")] = None,

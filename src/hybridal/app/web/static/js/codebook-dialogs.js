@@ -49,6 +49,7 @@ export function splitDialog(done) {
   const fill = async (form, { number, name }) => {
     byId("split-title").textContent = t("Split “{name}”", { name });
     byId("keep-label").textContent = t("Keep “{name}” for the rest", { name });
+    byId("split-archived").textContent = t("Otherwise “{name}” is archived: it cannot be chosen any more, and the model no longer learns its labels.", { name });
     const { class: n } = await get("/api/codebook/touched", { class: number });
     byId("split-about").textContent = tn("Its {n} label is to be looked at again; until then the old answer stays.", "Its {n} labels are to be looked at again; until then the old answers stay.", n);
   };

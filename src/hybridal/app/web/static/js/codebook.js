@@ -23,22 +23,28 @@ await showErrors(show);
 
 async function show() {
   const [{ items: classes }, versions] = await Promise.all([get("/api/classes"), get("/api/codebook/versions")]);
-  const names = await namesAt(versions.items[0]?.number ?? 0);
+  const book = await codebookAt(versions.items[0]?.number ?? 0);
+  const names = namesOf(book);
   showClasses(classes);
   replaceContent(byId("versions"), versions.items.map((version) => versionRow(version, names)));
-  showQueues(versions.items.filter(({ rechecks }) => rechecks.open), names);
+  const unlearnt = new Set(book.filter(({ archived }) => archived === "out").map(({ number }) => number));
+  showQueues(versions.items.filter(({ rechecks }) => rechecks.open), names, unlearnt);
   showMore(versions.next);
 }
 
-/** The names of all classes of a version, merged and deleted ones included, by number. */
-async function namesAt(version) {
-  const { items } = await get(`/api/codebook/versions/${version}`);
-  return new Map(items.map(({ number, name }) => [number, name]));
+/** All classes of a version, merged and deleted ones included. */
+async function codebookAt(version) {
+  return (await get(`/api/codebook/versions/${version}`)).items;
+}
+
+/** The names of these classes by number. */
+function namesOf(classes) {
+  return new Map(classes.map(({ number, name }) => [number, name]));
 }
 
 async function older() {
   const versions = await get("/api/codebook/versions", { before: next });
-  const names = await namesAt(versions.items[0].number);
+  const names = namesOf(await codebookAt(versions.items[0].number));
   byId("versions").append(...versions.items.map((version) => versionRow(version, names)));
   showMore(versions.next);
 }
@@ -98,17 +104,20 @@ function filter() {
   for (const row of byId("class-list").children) row.hidden = !row.dataset.find.includes(wanted);
 }
 
-function showQueues(versions, names) {
+/** @param {Set<number>} unlearnt the classes that are archived and whose labels the model does not learn */
+function showQueues(versions, names, unlearnt) {
   byId("queues").hidden = !versions.length;
-  replaceContent(byId("queue-list"), versions.map((version) => queueRow(version, names)));
+  replaceContent(byId("queue-list"), versions.map((version) => queueRow(version, names, unlearnt)));
 }
 
-function queueRow(version, names) {
+function queueRow(version, names, unlearnt) {
   const { open, done } = version.rechecks;
   const sentence = operationSentence(version, names);
   const dismiss = async () => {
     const question = tn("Keep the old answer of {n} text? It is not asked about any more.", "Keep the old answers of {n} texts? They are not asked about any more.", open);
-    if (!confirm(question)) return;
+    const split = version.changes.find(({ number, after }) => after.archived === "out" && unlearnt.has(number));
+    const consequence = split ? t("“{name}” stays archived, and the model no longer learns these labels.", { name: names.get(split.number) }) : "";
+    if (!confirm(`${question} ${consequence}`.trim())) return;
     await post(`/api/codebook/versions/${version.number}/dismiss`);
     await show();
   };

@@ -1,4 +1,4 @@
-/** The page Comments: those that are addressed to the person, those by the person, and for reviewers all. */
+/** The page Comments: unread ones, those that are addressed to the person, those by the person, and for reviewers all. */
 import { get } from "./api.js";
 import { fromTo, threadBadges } from "./comment-threads.js";
 import { onPress, singleFlight } from "./controls.js";
@@ -11,6 +11,7 @@ import { showErrors } from "./toast.js";
 
 const { project } = await frame;
 let next = null;
+if (project.unread) byId("box").value = "unread"; // answers to the person's own comments are among them
 onPress(byId("older"), () => showErrors(() => load(next)));
 for (const control of [byId("box"), byId("also-done")]) {
   control.addEventListener("change", () => showErrors(() => load()));
@@ -24,7 +25,7 @@ async function load(before = null) {
   const found = await get("/api/comments", { before, box: byId("box").value, done: byId("also-done").checked });
   const rows = found.items.map(row);
   if (before !== null) byId("items").append(...rows);
-  else replaceContent(byId("items"), rows.length ? rows : [el("li", { class: "nothing" }, t("Nothing yet."))]);
+  else replaceContent(byId("items"), rows.length ? rows : [el("li", { class: "nothing" }, byId("box").value === "unread" ? t("Nothing unread.") : t("Nothing yet."))]);
   next = found.next;
   byId("older").hidden = next === null;
 }
