@@ -160,6 +160,7 @@ def test_a_class_gets_a_new_definition_and_a_group(
         page.keyboard.press("Tab")
         expect(page.locator("#versions li").first).to_contain_text(f"“{name}” was put into the group “fruit”.")
     expect(page.locator("#versions li")).to_have_count(4)
+    expect(page.locator("#versions bdi").first).to_have_text("me")  # so that no name reorders the line
     page.get_by_role("button", name="Agreement before and after: “a” has a new definition.").click()
     expect(page.locator("#versions")).to_contain_text("Agreement (α) before: not known; after: not known.")
     page.get_by_text("What was changed").first.click()

@@ -157,7 +157,8 @@ def test_pauses_between_attempts_are_short_again_when_the_connection_is_back(win
     shown(page)
     pauses = page.evaluate(
         """async () => {
-          const { Outbox } = await import(document.querySelector("script[src*=label]").src.replace("label.js", "outbox.js"));
+          const { src } = document.querySelector("script[src*=label]");
+          const { Outbox } = await import(src.replace("label.js", "outbox.js"));
           const pauses = [];
           const real = setTimeout;
           Math.random = () => 0.5; // no jitter
@@ -526,10 +527,11 @@ def test_with_long_names_on_a_small_phone_all_buttons_stay_on_screen(
 
 def test_label_page_shows_the_advice(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
     page = window.person().new_page()
-    words = "100 more labels should raise the score by about 0.4 points (likely 0.0 to 1.1). You can stop."
+    words = "100 more labels should raise the score by about 0.4 points (likely 0.0 to 1.1). " * 2 + "You can stop."
     page.route("**/api/progress", lambda route: route.fulfill(json={"advice": words, "finish": {"advised": False}}))
     page.goto(app.link)
     expect(page.locator("#advice")).to_have_text(words)
+    assert page.locator("#advice").evaluate("shown => shown.scrollHeight <= shown.clientHeight"), "nothing is cut off"
     expect(page.locator("#goal")).to_contain_text("20 to go")
     shot(page, "advice")
     app.project.decide({"budget": 1})

@@ -24,6 +24,12 @@ CUT_OFF = """() => [...document.querySelectorAll("button, a.button, label, th, l
   .map((one) => one.textContent.trim())"""
 
 
+NAME_IS_WHOLE = """() => {
+  const name = document.getElementById("project-name");
+  return name.scrollWidth <= name.clientWidth;
+}"""
+
+
 # Opening a page takes 0.3 s of CPU time. These have the most of what can be too wide or nameless: buttons and fields.
 MOST_CONTROLS = ("/", "/texts", "/review", "/people", "/settings")
 # German has the longest words, Arabic is written from right to left, and Japanese has lines without spaces.
@@ -47,6 +53,7 @@ def test_pages_fit_in_every_language(
             page.set_viewport_size({"width": width, "height": 640})
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
             assert page.evaluate(CUT_OFF) == [], (path, width)
+            assert page.evaluate(NAME_IS_WHOLE), (path, width)
             shot(page, f"{language}-{width}-{path.strip('/').replace('/', '-') or 'label'}")
         if path in ("/", "/settings"):
             assert axe.faults(page, *WORDED) == []

@@ -56,6 +56,10 @@ def drawing(page: Page, title: str) -> Locator:
 
 
 def test_charts_are_correct_and_have_a_table_of_their_numbers(page: Page) -> None:
+    columns = page.get_by_role("figure").first.locator("table").first
+    for at, style in enumerate(("end", "start", "end")):  # round, update, labels
+        for cell in (columns.locator("th").nth(at), columns.locator("tbody td").nth(at)):
+            expect(cell).to_have_css("text-align", style)
     # The learning curve rises with its points.
     curve = drawing(page, "Learning curve")
     expect(curve.locator("circle.retrain")).to_have_count(3)

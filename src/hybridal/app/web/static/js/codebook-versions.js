@@ -1,7 +1,7 @@
 /** Versions of the codebook in words, with what they changed and the agreement before and after. */
 import { get } from "./api.js";
 import { singleFlight } from "./controls.js";
-import { el } from "./dom.js";
+import { bdi, el } from "./dom.js";
 import { ago, figure } from "./format.js";
 import { listed, t, tn } from "./i18n.js";
 import { showErrors } from "./toast.js";
@@ -49,7 +49,7 @@ export function versionRow(version, names) {
     "li",
     {},
     el("span", { class: "badge" }, t("Version {n}", { n: version.number })),
-    el("div", {}, el("p", {}, sentence), el("p", { class: "muted small" }, listed([version.person ?? t("on creation or import"), ago(version.at)])), details(version), result),
+    el("div", {}, el("p", {}, sentence), el("p", { class: "muted small" }, version.person ? bdi(version.person) : t("on creation or import"), ` · ${ago(version.at)}`), details(version), result),
     ["split", "merge", "redefine"].includes(version.operation) ? button : null,
   );
 }

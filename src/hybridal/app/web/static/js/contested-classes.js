@@ -50,7 +50,7 @@ export function contestedClasses(item, classes, decide) {
     { class: "stack contested" },
     agreed.length ? el("p", { class: "facts" }, el("span", { class: "small muted" }, t("All agree on")), ...setBadges({ classes: agreed }, classes)) : null,
     el("dl", { class: "votes" }, ...item.contested.flatMap(row)),
-    ...comments.map(({ person, comment }) => el("p", { class: "small muted written", dir: "auto" }, `${person}: ${comment}`)),
+    ...comments.map(({ person, comment }) => el("p", { class: "small muted written", dir: "auto" }, bdi(person), `: ${comment}`)),
   );
   return [facts, el("span", { class: "actions" }, save)];
 }

@@ -1,7 +1,7 @@
 /** The page Audit log. */
 import { get } from "./api.js";
 import { onPress } from "./controls.js";
-import { byId, el } from "./dom.js";
+import { bdi, byId, el } from "./dom.js";
 import { ago, moment } from "./format.js";
 import { frame } from "./frame.js";
 import { t } from "./i18n.js";
@@ -33,6 +33,6 @@ function row({ at, person, area, action, details }) {
     "li",
     {},
     el("div", {}, el("p", {}, el("b", {}, actionTitle(area, action))), el("dl", { class: "fact" }, ...facts)),
-    el("span", { class: "muted small", title: moment(at) }, person ? `${person}, ${ago(at)}` : ago(at)),
+    el("span", { class: "muted small", title: moment(at) }, ...(person ? [bdi(person), ` · ${ago(at)}`] : [ago(at)])),
   );
 }

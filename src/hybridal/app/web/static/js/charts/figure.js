@@ -30,11 +30,16 @@ export function figure({ title, about, summary, wide = false, legend, draw, colu
   );
 }
 
-/** @param {string} caption @param {string[]} columns @param {(string | number)[][]} rows */
+const isNumber = (value) => typeof value === "number" || /^[\p{Nd}.–+−-]/u.test(value);
+
+/**
+ * A table; columns with mostly numbers are aligned like numbers, with their heading.
+ * @param {string} caption @param {string[]} columns @param {(string | number | Node)[][]} rows
+ */
 export function table(caption, columns, rows) {
-  const cell = (value) =>
-    el("td", { class: typeof value === "number" || /^[\d.–-]/.test(value) ? "number" : null }, value);
-  const head = el("tr", {}, ...columns.map((name) => el("th", { scope: "col" }, name)));
+  const kinds = columns.map((_, at) => (2 * rows.filter((row) => isNumber(row[at])).length > rows.length ? "number" : null));
+  const cell = (value, at) => el("td", { class: kinds[at] }, value);
+  const head = el("tr", {}, ...columns.map((name, at) => el("th", { scope: "col", class: kinds[at] }, name)));
   const body = rows.map((row) => el("tr", {}, ...row.map(cell)));
   return el(
     "div",
