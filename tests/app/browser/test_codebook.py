@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Prediction, Text
@@ -92,7 +92,12 @@ def test_a_class_is_split_and_its_labels_are_looked_at_again(
 
     page.goto(f"{app.address}/codebook")
     questions: list[str] = []
-    page.on("dialog", lambda asked: (questions.append(asked.message), asked.accept()))
+
+    def accept(asked: Dialog) -> None:
+        questions.append(asked.message)
+        asked.accept()
+
+    page.on("dialog", accept)
     page.get_by_role("button", name="Keep the rest").click()
     expect(page.locator("#queues")).to_be_hidden()
     assert questions == [
