@@ -65,7 +65,7 @@ class Registry(Generic[Role]):
             return self._at(name.strip())
         name = name.strip().lower().replace("_", "-")
         points = [point for point in _entry_points(self.package, tuple(sys.path)) if point.name == name]
-        offers = [point.value for point in points]
+        offers = sorted(point.value for point in points)  # folders are listed in any order
         if name in self._own():
             if offers:  # only a warning: an error would let any package block all runs
                 _warn_once(f"The {self._kind} '{name}' of hybridal is used; {' and '.join(offers)} must be renamed.")
