@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SMALL_TEXT := .venv-small-text
 PARTNERS := .venv-label-studio .venv-llm
 
-.PHONY: demo app test test-real kernels lint types unit messages docs bench compare release-check clean
+.PHONY: demo app test test-real test-postgres kernels lint types unit messages docs bench compare release-check clean
 
 demo: $(INSTALLED)
 	$(BIN)/hybridal run
@@ -25,14 +25,18 @@ lint: $(INSTALLED)
 types: $(INSTALLED)
 	$(BIN)/mypy
 
-# One thread per worker: on two cores, two threads in each of two workers fight over them. Many tests start processes:
-# bytecode that is kept is worth a second to each of them.
+# Three workers on two cores, because tests wait for browsers and processes. One thread per worker, or they fight over the
+# cores. Many tests start processes: bytecode that is kept is worth a second to each of them.
 unit: $(INSTALLED)
-	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -n $${PYTEST_WORKERS:-2} --dist worksteal
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -n $${PYTEST_WORKERS:-3} --dist worksteal
 
 # The app with a real Label Studio and a real language model, three minutes on a quiet machine, after the first time.
 test-real: $(INSTALLED) $(PARTNERS:%=%/.installed)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m real tests/real
+
+# The paths of the app through a browser once more, with projects in PostgreSQL.
+test-postgres: $(INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n $${PYTEST_WORKERS:-2} --dist worksteal --on-postgres tests/app/browser
 
 # The kernels of models/gpu under Triton's interpreter, which needs no GPU: two to four minutes. `make test` skips them.
 kernels: $(VENV)/.triton

@@ -52,6 +52,10 @@ _KERNELS = (
 collect_ignore = [] if find_spec("triton") else [f"src/hybridal/{name}.py" for name in _KERNELS]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--on-postgres", action="store_true", help="the browser tests use PostgreSQL instead of SQLite")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What shares something that takes long to start comes first, so that one worker has it all.
 

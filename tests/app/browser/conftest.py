@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from .. import on_postgres
 from .axe import Axe, axe_script
 from .served import Served, served
 from .window import FLAGS, Warm, Window, installed_chromium
@@ -21,6 +22,15 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def database(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With the option, all projects are in a PostgreSQL database."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.config.getoption(on_postgres.OPTION):
+            patch.setattr(on_postgres, "database", f"{request.getfixturevalue('server')}postgres")
+        yield
 
 
 @pytest.fixture(scope="package")

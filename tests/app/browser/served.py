@@ -21,6 +21,7 @@ from hybridal.app.serve import HERE, bind, server_config
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.web_app import create_app
 
+from .. import on_postgres
 from ..copies import copied
 
 
@@ -49,7 +50,10 @@ def served(
 ) -> Iterator[Served]:
     """Serves a new project of these texts, or of twenty short ones; with a `sign_in_header` as behind a proxy."""
     make = _making(tuple(texts) or tuple(f"text {i}" for i in range(20)), tuple(classes))
-    project = copied(make, folder, **settings)
+    if on_postgres.database is None:
+        project = copied(make, folder, **settings)
+    else:
+        project = make(folder, db=on_postgres.database, in_schema=True, **settings)
     project.owner_is_operator = sign_in_header is None
     login_link, listening = LoginLink(), _listening().dup()
     address = f"http://{HERE[0]}:{listening.getsockname()[1]}"

@@ -142,6 +142,15 @@ def test_postgresql_has_statistics_from_the_start_and_commits_durably_by_default
 
 
 @pytest.mark.postgres
+def test_postgresql_compiles_no_query(tmp_path: Path, empty_postgres: str) -> None:
+    project = make(tmp_path / "p", db=empty_postgres)
+    for sessions in (project.sessions, project.reads):
+        with sessions() as session:
+            assert session.scalar(text("SHOW jit")) == "off"
+    project.close()
+
+
+@pytest.mark.postgres
 @pytest.mark.parametrize("just", [0.0, 60.0])
 def test_a_server_that_ended_its_connections_costs_new_ones_and_no_error(
     just: float, tmp_path: Path, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
