@@ -178,7 +178,7 @@ def name_key(name: str) -> str:
 def find_by_name(session: Session, name: str) -> Person | None:
     """Find a person by name, ignoring case; the exact spelling decides between people of older projects.
 
-    It reads the names of all people, so it takes as long for a name that nobody has.
+    It reads the names of all people, so it takes as long for an unknown name.
     """
     key = name_key(name)
     alike = [one for one in session.scalars(select(Person).order_by(Person.number)) if name_key(one.name) == key]

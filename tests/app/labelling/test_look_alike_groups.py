@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -225,8 +226,9 @@ def test_no_text_is_served_while_an_answer_is_copied_to_it(
             if not asked:
                 asked.append(pool.submit(served, project, other, 5))
                 waiting = sql("SELECT count(*) FROM pg_locks WHERE NOT granted")
-                while not asked[0].done() and not session.scalar(waiting):
-                    pass
+                end = time.monotonic() + 30
+                while not asked[0].done() and not session.scalar(waiting) and time.monotonic() < end:
+                    time.sleep(0.01)
             return annotate(session, *given, **more)
 
         monkeypatch.setattr(module, "annotate", annotate_slowly)

@@ -2,7 +2,7 @@
 
 No file of a run is taken over as it is, except records, labels and weights: settings are rebuilt from known fields, so
 that they name neither code nor files of this server, and the task is rebuilt from the texts of the project. Then the
-model is loaded and used once in a process of its own.
+model is loaded and used once in a separate process.
 """
 
 from __future__ import annotations
